@@ -1,0 +1,90 @@
+package alloc
+
+import (
+	"context"
+	"strings"
+)
+
+// ClientID names a caller: the credential's client, or a scheduled function. It scopes idempotency keys.
+type ClientID string
+
+// Action is what a scope permits.
+type Action string
+
+// The actions. An operation of Service names the one that it needs.
+const (
+	ActionClaim  Action = "claim"  // claim IDs of a pool
+	ActionLease  Action = "lease"  // lease ranges and take numbers of a sequence
+	ActionRead   Action = "read"   // see configuration, level, position, an ID, the trail
+	ActionSeed   Action = "seed"   // add IDs to a pool
+	ActionManage Action = "manage" // create, change, pause, drain, delete
+	ActionTend   Action = "tend"   // the schedule's work: sweep
+)
+
+// Scope permits one action on the pools and sequences whose name matches Pattern: a name, or a prefix ending in '*'.
+// The action "*" permits all.
+type Scope struct {
+	Action  Action
+	Pattern string
+}
+
+// AllScopes permits everything on everything.
+func AllScopes() []Scope { return []Scope{{Action: "*", Pattern: "*"}} }
+
+// Permits reports whether the scope covers the action on the name.
+func (s Scope) Permits(a Action, name string) bool {
+	if s.Action != a && s.Action != "*" {
+		return false
+	}
+	if prefix, ok := strings.CutSuffix(s.Pattern, "*"); ok {
+		return strings.HasPrefix(name, prefix)
+	}
+	return s.Pattern == name
+}
+
+// Caller is who asks. The edge (lambdahttp, local) puts it into the context; Service takes it from there.
+type Caller struct {
+	Client  ClientID
+	Scopes  []Scope
+	Request string // request ID, for the trail
+	Address string // remote address, for the trail
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context that carries the caller.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom returns the caller that WithCaller put into ctx.
+func CallerFrom(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok && c.Client != ""
+}
+
+func (c Caller) permits(a Action, name string) bool {
+	for _, s := range c.Scopes {
+		if s.Permits(a, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func unauthenticated() error {
+	return Errorf(CodeUnauthenticated, "send a credential: Authorization: Bearer …")
+}
+
+// permit returns the caller if its scopes cover the action on the name; CodeUnauthenticated without a caller,
+// CodeForbidden without the scope.
+func permit(ctx context.Context, a Action, name string) (Caller, error) {
+	c, ok := CallerFrom(ctx)
+	if !ok {
+		return Caller{}, unauthenticated()
+	}
+	if !c.permits(a, name) {
+		return Caller{}, Errorf(CodeForbidden, "this credential may not %s %q; ask an administrator for the scope %s:%s", a, name, a, name)
+	}
+	return c, nil
+}

@@ -1,0 +1,79 @@
+package alloc
+
+import (
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what a claim may carry, so that an ID's item stays below the size of one write unit.
+const (
+	MaxOwnerBytes    = 96
+	MaxMetadataBytes = 256 // keys and values together
+	MaxMetadataKeys  = 8
+)
+
+// ClaimOrder asks a Store for IDs.
+type ClaimOrder struct {
+	Pool     PoolName
+	Count    Count
+	Owner    string            // for whom, as the client says
+	Metadata map[string]string // nil for none
+	By       ClientID
+	Key      *Key // nil for none
+}
+
+// Claim is the answer: exactly Count IDs, in the order in which the first answer had them.
+type Claim struct {
+	Pool     PoolName
+	IDs      []ID
+	State    State // StateClaimed
+	Token    Token
+	At       time.Time
+	Replayed bool // this is the answer of an earlier request with the same key
+}
+
+// CheckClaimOrder refuses what no pool would accept: CodeInvalidName, CodeInvalidCount, CodeInvalidRequest.
+func CheckClaimOrder(o ClaimOrder) error {
+	if err := CheckName(string(o.Pool)); err != nil {
+		return err
+	}
+	if o.Count < 1 || o.Count > MaxBatchLimit {
+		return Errorf(CodeInvalidCount, "count must be 1 to %d", MaxBatchLimit)
+	}
+	if err := checkText("owner", o.Owner, MaxOwnerBytes); err != nil {
+		return err
+	}
+	if len(o.Metadata) > MaxMetadataKeys {
+		return Errorf(CodeInvalidRequest, "metadata must have at most %d entries", MaxMetadataKeys)
+	}
+	size := 0
+	for k, v := range o.Metadata {
+		if k == "" {
+			return Errorf(CodeInvalidRequest, "a metadata key must not be empty")
+		}
+		if err := checkText("metadata", k, MaxMetadataBytes); err != nil {
+			return err
+		}
+		if err := checkText("metadata", v, MaxMetadataBytes); err != nil {
+			return err
+		}
+		size += len(k) + len(v)
+	}
+	if size > MaxMetadataBytes {
+		return Errorf(CodeInvalidRequest, "metadata must be at most %d bytes, keys and values together", MaxMetadataBytes)
+	}
+	return nil
+}
+
+func checkText(what, s string, limit int) error {
+	if len(s) > limit || !utf8.ValidString(s) {
+		return Errorf(CodeInvalidRequest, "%s must be at most %d bytes of UTF-8", what, limit)
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return Errorf(CodeInvalidRequest, "%s must have no control characters", what)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package alloc
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"io"
+	"strconv"
+	"time"
+)
+
+// KeyRetention is how long a repeat with the same Idempotency-Key gets the first answer.
+const KeyRetention = 24 * time.Hour
+
+// MaxKeyBytes is the greatest length of an Idempotency-Key.
+const MaxKeyBytes = 255
+
+// Key identifies a keyed request in a Store. Both are hashes: the key itself is never stored.
+type Key struct {
+	Hash        string // over client, operation, resource and key: 43 characters
+	Fingerprint string // over what was asked for: 43 characters
+}
+
+// CheckKey refuses an Idempotency-Key that is not 1 to 255 printable ASCII characters.
+func CheckKey(key string) error {
+	ok := len(key) >= 1 && len(key) <= MaxKeyBytes
+	for i := 0; ok && i < len(key); i++ {
+		ok = key[i] >= 0x20 && key[i] <= 0x7e
+	}
+	if !ok {
+		return Errorf(CodeInvalidKey, "an Idempotency-Key must be 1 to %d printable ASCII characters", MaxKeyBytes)
+	}
+	return nil
+}
+
+// NewKey derives the stored form. Scope is client + operation + resource; fingerprint lists what must be the same in a
+// repeat.
+func NewKey(client ClientID, operation, resource, key string, fingerprint ...string) *Key {
+	return &Key{
+		Hash:        digest(string(client), operation, resource, key),
+		Fingerprint: digest(fingerprint...),
+	}
+}
+
+// digest hashes the parts with their lengths, so that no two lists of parts run into each other.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		io.WriteString(h, strconv.Itoa(len(p))+":"+p) //nolint:errcheck // a hash never fails
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// NewToken makes a fresh token from 128 random bits.
+func NewToken() Token {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // crypto/rand.Read never returns an error
+	return Token(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))
+}

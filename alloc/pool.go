@@ -1,0 +1,148 @@
+package alloc
+
+import "time"
+
+// Count is a number of IDs, numbers or items.
+type Count int64
+
+// Version counts the changes of a configuration, from 1. A change names the version that it was made against.
+type Version int64
+
+// Policy says what becomes of a claimed ID.
+type Policy string
+
+// The policies of a pool.
+const (
+	PolicyKeep   Policy = "keep"   // a claimed ID stays known for ever and can never be seeded again; the default
+	PolicyForget Policy = "forget" // a claimed ID is removed; who seeds it again, hands it out again
+)
+
+// PoolState is what a pool does at present.
+type PoolState string
+
+// The states of a pool. Rebuilding is not one of them: it is a mark of the store beside the state.
+const (
+	PoolActive   PoolState = "active"
+	PoolPaused   PoolState = "paused"   // claims refused; seeding and sweeps go on
+	PoolDraining PoolState = "draining" // claims go on; seeding refused
+	PoolDeleted  PoolState = "deleted"  // tombstone
+)
+
+// Bounds of a pool's configuration.
+const (
+	MaxBatchLimit   Count = 1000
+	DefaultMaxBatch Count = 100
+	MaxDescription        = 200 // bytes
+)
+
+// PoolConfig is what an administrator decides about a pool. The zero value of a field means its default.
+type PoolConfig struct {
+	Description string // free text, at most MaxDescription bytes
+	Policy      Policy // default PolicyKeep; fixed at creation
+	FoldCase    bool   // IDs are brought to lower case; fixed at creation
+	MaxBatch    Count  // most IDs one claim may take, 1 to MaxBatchLimit; default DefaultMaxBatch
+}
+
+// Pool is a pool as stored.
+type Pool struct {
+	Name    PoolName
+	Config  PoolConfig
+	State   PoolState
+	Version Version
+	Created time.Time
+}
+
+// WithDefaults fills in the defaults.
+func (c PoolConfig) WithDefaults() PoolConfig {
+	if c.Policy == "" {
+		c.Policy = PolicyKeep
+	}
+	if c.MaxBatch == 0 {
+		c.MaxBatch = DefaultMaxBatch
+	}
+	return c
+}
+
+// Check refuses a configuration (defaults filled in) that cannot work, with CodeInvalidConfig.
+func (c PoolConfig) Check() error {
+	if c.Policy != PolicyKeep && c.Policy != PolicyForget {
+		return Errorf(CodeInvalidConfig, "policy must be %q or %q", PolicyKeep, PolicyForget)
+	}
+	if c.MaxBatch < 1 || c.MaxBatch > MaxBatchLimit {
+		return Errorf(CodeInvalidConfig, "max_batch must be 1 to %d", MaxBatchLimit)
+	}
+	return checkDescription(c.Description)
+}
+
+// CheckChange refuses, with CodeInvalidConfig, a change of what is fixed at creation.
+func (c PoolConfig) CheckChange(to PoolConfig) error {
+	if c.Policy != to.Policy || c.FoldCase != to.FoldCase {
+		return Errorf(CodeInvalidConfig, "policy and fold_case are fixed when a pool is created; make a new pool instead")
+	}
+	return to.Check()
+}
+
+func checkDescription(s string) error {
+	if len(s) > MaxDescription {
+		return Errorf(CodeInvalidConfig, "description must be at most %d bytes", MaxDescription)
+	}
+	if s == "" {
+		return nil
+	}
+	if err := CheckID(s); err != nil {
+		return Errorf(CodeInvalidConfig, "description must be printable UTF-8 in normal form C without surrounding space")
+	}
+	return nil
+}
+
+// CheckClaim is the one rule for whether a pool answers a claim of n IDs: every Store calls it on the pool's state as
+// it knows it (at most 30 seconds old) before it takes anything.
+func (p Pool) CheckClaim(n Count) error {
+	switch p.State {
+	case PoolDeleted:
+		return p.deleted()
+	case PoolPaused:
+		return Errorf(CodePoolPaused, "the pool %q is paused; try again when an administrator has resumed it", p.Name)
+	}
+	if n < 1 || n > p.Config.MaxBatch {
+		return Errorf(CodeInvalidCount, "count must be 1 to %d for the pool %q", p.Config.MaxBatch, p.Name)
+	}
+	return nil
+}
+
+// CheckSeed is the one rule for whether a pool takes new IDs.
+func (p Pool) CheckSeed() error {
+	switch p.State {
+	case PoolDeleted:
+		return p.deleted()
+	case PoolDraining:
+		return Errorf(CodePoolDraining, "the pool %q is being drained and takes no new IDs; resume it first", p.Name)
+	}
+	return nil
+}
+
+// CheckTo is the one rule for changes of state: anything but back from deleted. A change to the present state is
+// allowed and changes nothing.
+func (p Pool) CheckTo(PoolState) error {
+	if p.State == PoolDeleted {
+		return p.deleted()
+	}
+	return nil
+}
+
+func (p Pool) deleted() error {
+	return Errorf(CodePoolDeleted, "the pool %q was deleted; its name is not used again, choose another", p.Name)
+}
+
+// Level says how full a pool is. Available is current to within what the Store's contract states; the counts below it
+// are those of the last sweep, at CountedAt.
+type Level struct {
+	Available Count // free IDs that no claim has taken
+	Seeded    Count // IDs ever added
+	Held      Count
+	Claimed   Count
+	Returning Count
+	Retired   Count
+	Forgotten Count // taken from a pool with PolicyForget
+	CountedAt time.Time
+}

@@ -1,0 +1,193 @@
+package alloc
+
+import (
+	"math"
+	"time"
+)
+
+// Number is one number of a sequence, 0 to MaxNumber. In JSON, HTML and CSV it is a string.
+type Number uint64
+
+// MaxNumber is the highest number that a sequence can hand out. The position after it still fits a Number.
+const MaxNumber Number = math.MaxInt64
+
+// Epoch counts the rebuilds of a sequence, from 1.
+type Epoch int64
+
+// SequenceState is what a sequence does at present.
+type SequenceState string
+
+// The states of a sequence. Stopped is set by the Store alone, when the ledger shows the counter to be wrong.
+const (
+	SequenceActive  SequenceState = "active"
+	SequencePaused  SequenceState = "paused"
+	SequenceStopped SequenceState = "stopped" // until it is rebuilt
+	SequenceDeleted SequenceState = "deleted" // tombstone
+)
+
+// Bounds of a sequence's configuration.
+const (
+	MaxLeaseLimit   Count = 1_000_000_000
+	DefaultMaxLease Count = 1_000_000
+	MaxSegment      Count = 1_000_000
+	DefaultSegment  Count = 100
+	MaxNext         Count = 1000 // most numbers that one call of Next may take
+)
+
+// SequenceConfig is what an administrator decides about a sequence. The zero value of a field means its default.
+type SequenceConfig struct {
+	Description string
+	Start       Number // first number; default 1 unless StartAtZero; fixed at creation
+	StartAtZero bool   // the first number is 0; fixed at creation
+	Limit       Number // last number; default MaxNumber; may be raised, and lowered to what is leased
+	MaxLease    Count  // most numbers one lease may take, 1 to MaxLeaseLimit; default DefaultMaxLease
+	Segment     Count  // numbers that an environment leases at once to answer Next, 1 to MaxSegment; default DefaultSegment
+}
+
+// Sequence is a sequence as stored.
+type Sequence struct {
+	Name    SequenceName
+	Config  SequenceConfig
+	State   SequenceState
+	Version Version
+	Epoch   Epoch
+	Next    Number // lowest number not leased yet; Limit+1 when exhausted
+	Created time.Time
+}
+
+// WithDefaults fills in the defaults.
+func (c SequenceConfig) WithDefaults() SequenceConfig {
+	if c.Start == 0 && !c.StartAtZero {
+		c.Start = 1
+	}
+	if c.Limit == 0 {
+		c.Limit = MaxNumber
+	}
+	if c.MaxLease == 0 {
+		c.MaxLease = DefaultMaxLease
+	}
+	if c.Segment == 0 {
+		c.Segment = DefaultSegment
+	}
+	return c
+}
+
+// Check refuses a configuration (defaults filled in) that cannot work, with CodeInvalidConfig.
+func (c SequenceConfig) Check() error {
+	switch {
+	case c.Limit > MaxNumber:
+		return Errorf(CodeInvalidConfig, "limit must be at most %d", MaxNumber)
+	case c.Start > c.Limit:
+		return Errorf(CodeInvalidConfig, "start must not be above limit")
+	case c.MaxLease < 1 || c.MaxLease > MaxLeaseLimit:
+		return Errorf(CodeInvalidConfig, "max_lease must be 1 to %d", MaxLeaseLimit)
+	case c.Segment < 1 || c.Segment > MaxSegment:
+		return Errorf(CodeInvalidConfig, "segment must be 1 to %d", MaxSegment)
+	}
+	return checkDescription(c.Description)
+}
+
+// CheckChange refuses, with CodeInvalidConfig, a change of the start and a limit below what is leased (next is the
+// lowest number not leased yet).
+func (c SequenceConfig) CheckChange(to SequenceConfig, next Number) error {
+	if c.Start != to.Start {
+		return Errorf(CodeInvalidConfig, "start is fixed when a sequence is created; make a new sequence instead")
+	}
+	if err := to.Check(); err != nil {
+		return err
+	}
+	if to.Limit+1 < next {
+		return Errorf(CodeInvalidConfig, "limit must not be below %d, the last number leased", next-1)
+	}
+	return nil
+}
+
+// CheckLease is the one rule for whether a sequence leases n numbers: every Store calls it on the sequence's state as
+// it knows it before it takes anything.
+func (s Sequence) CheckLease(n Count) error {
+	switch s.State {
+	case SequenceDeleted:
+		return s.deleted()
+	case SequencePaused:
+		return Errorf(CodeSequencePaused, "the sequence %q is paused; try again when an administrator has resumed it", s.Name)
+	case SequenceStopped:
+		return s.stopped()
+	}
+	if n < 1 || n > s.Config.MaxLease {
+		return Errorf(CodeInvalidCount, "count must be 1 to %d for the sequence %q", s.Config.MaxLease, s.Name)
+	}
+	if left := s.Remaining(); left < n {
+		e := Errorf(CodeSequenceExhausted, "the sequence %q has %d numbers left, %d were asked for; ask for fewer or raise its limit", s.Name, left, n)
+		e.Remaining = left
+		return e
+	}
+	return nil
+}
+
+// Remaining is how many numbers are left to lease.
+func (s Sequence) Remaining() Count {
+	if s.Next > s.Config.Limit {
+		return 0
+	}
+	left := uint64(s.Config.Limit-s.Next) + 1
+	return Count(min(left, math.MaxInt64))
+}
+
+// CheckTo is the one rule for changes of state by an administrator: not back from deleted, and not out of stopped (a
+// rebuild does that), except to deleted.
+func (s Sequence) CheckTo(to SequenceState) error {
+	if s.State == SequenceDeleted {
+		return s.deleted()
+	}
+	if s.State == SequenceStopped && to != SequenceDeleted {
+		return s.stopped()
+	}
+	return nil
+}
+
+func (s Sequence) deleted() error {
+	return Errorf(CodeSequenceDeleted, "the sequence %q was deleted; its name is not used again, choose another", s.Name)
+}
+
+func (s Sequence) stopped() error {
+	return Stopped(s.Name)
+}
+
+// Stopped is the error of a sequence whose counter is missing or behind its ledger.
+func Stopped(name SequenceName) *Error {
+	return Errorf(CodeSequenceStopped, "the sequence %q is stopped because its counter is missing or behind its leases; nothing was handed out; an administrator must rebuild it", name).
+		After(time.Minute)
+}
+
+// LeaseOrder asks a Store for a range.
+type LeaseOrder struct {
+	Sequence SequenceName
+	Count    Count
+	By       ClientID
+	Key      *Key // nil for none
+}
+
+// Range is the answer: the numbers Start to End, both included.
+type Range struct {
+	Sequence SequenceName
+	Start    Number
+	End      Number
+	Epoch    Epoch
+	Token    Token
+	At       time.Time
+	Replayed bool
+}
+
+// Len is how many numbers the range has.
+func (r Range) Len() Count { return Count(r.End-r.Start) + 1 }
+
+// LeaseRecord is one entry of a sequence's ledger.
+type LeaseRecord struct {
+	Start  Number
+	End    Number
+	Token  Token
+	By     ClientID
+	At     time.Time
+	Epoch  Epoch
+	Proven bool // it was shown to be disjoint from all before it left the house
+}

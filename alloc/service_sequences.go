@@ -1,0 +1,175 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+)
+
+// CreateSequence makes a sequence; see Sequences.CreateSequence. Needs ActionManage.
+func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config SequenceConfig) (q Sequence, created bool, err error) {
+	caller, err := s.admit(ctx, ActionManage, string(name))
+	if err != nil {
+		return Sequence{}, false, err
+	}
+	config = config.WithDefaults()
+	if err := config.Check(); err != nil {
+		return Sequence{}, false, err
+	}
+	err = s.audited(ctx, caller, "sequence.create", sequenceTarget(name), fmt.Sprintf("%+v", config), func() (err error) {
+		q, created, err = s.store.CreateSequence(ctx, name, config)
+		return err
+	})
+	return q, created, err
+}
+
+// ChangeSequence replaces the configuration of the sequence at version from. Needs ActionManage.
+func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (q Sequence, err error) {
+	caller, err := s.admit(ctx, ActionManage, string(name))
+	if err != nil {
+		return Sequence{}, err
+	}
+	config = config.WithDefaults()
+	if err := config.Check(); err != nil {
+		return Sequence{}, err
+	}
+	err = s.audited(ctx, caller, "sequence.change", sequenceTarget(name), fmt.Sprintf("from version %d: %+v", from, config), func() (err error) {
+		q, err = s.store.ChangeSequence(ctx, name, from, config)
+		return err
+	})
+	return q, err
+}
+
+// SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. Needs ActionManage.
+func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (q Sequence, err error) {
+	caller, err := s.admit(ctx, ActionManage, string(name))
+	if err != nil {
+		return Sequence{}, err
+	}
+	switch to {
+	case SequenceActive, SequencePaused, SequenceDeleted:
+	default:
+		return Sequence{}, Errorf(CodeInvalidRequest, "a sequence cannot be set to %q", to)
+	}
+	err = s.audited(ctx, caller, "sequence.state", sequenceTarget(name), string(to), func() (err error) {
+		q, err = s.store.SetSequenceState(ctx, name, to)
+		return err
+	})
+	return q, err
+}
+
+// Sequence returns a sequence with its position. Needs ActionRead.
+func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, error) {
+	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
+		return Sequence{}, err
+	}
+	q, err := s.store.Sequence(ctx, name)
+	if err != nil {
+		return Sequence{}, err
+	}
+	if q.State == SequenceDeleted {
+		return Sequence{}, q.deleted()
+	}
+	return q, nil
+}
+
+// Sequences is to sequences what Pools is to pools.
+func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) (sequences []Sequence, next SequenceName, err error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, "", err
+	}
+	for {
+		page, err := s.store.ListSequences(ctx, after, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, q := range page {
+			after = q.Name
+			if q.State == SequenceDeleted || !caller.permits(ActionRead, string(q.Name)) {
+				continue
+			}
+			sequences = append(sequences, q)
+			if len(sequences) == limit {
+				return sequences, after, nil
+			}
+		}
+		if len(page) < limit {
+			return sequences, "", nil
+		}
+	}
+}
+
+// Leases returns entries of a sequence's ledger, highest first, below the start given (0: from the top); at most limit,
+// 1 to 100. Needs ActionRead.
+func (s *Service) Leases(ctx context.Context, name SequenceName, below Number, limit int) ([]LeaseRecord, error) {
+	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
+		return nil, err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, err
+	}
+	return s.store.Leases(ctx, name, below, limit)
+}
+
+// LeaseRequest asks for a range, or for numbers.
+type LeaseRequest struct {
+	Sequence SequenceName
+	Count    Count
+	Key      string // Idempotency-Key; "" for none
+	Print    string // canonical form of the request, compared when the key comes again
+}
+
+// Lease takes a range of consecutive numbers; see Sequences.Lease. Needs ActionLease.
+func (s *Service) Lease(ctx context.Context, r LeaseRequest) (Range, error) {
+	return s.lease(ctx, "lease", r, MaxLeaseLimit)
+}
+
+// Next takes r.Count numbers, 1 to MaxNext, in rising order but not always consecutive. Without a key they come from a
+// segment that this process leased before, mostly without a round trip; what is left of a segment when the process ends
+// is a gap. With a key they are a lease of their own, so that a repeat from anywhere gets the same. Needs ActionLease.
+func (s *Service) Next(ctx context.Context, r LeaseRequest) (numbers []Number, replayed bool, err error) {
+	if r.Key != "" {
+		got, err := s.lease(ctx, "next", r, MaxNext)
+		if err != nil {
+			return nil, false, err
+		}
+		for n := got.Start; n <= got.End; n++ {
+			numbers = append(numbers, n)
+		}
+		return numbers, got.Replayed, nil
+	}
+	caller, err := s.admitLease(ctx, r, MaxNext)
+	if err != nil {
+		return nil, false, err
+	}
+	numbers, err = s.segments.take(ctx, r.Sequence, r.Count, caller.Client)
+	return numbers, false, err
+}
+
+func (s *Service) lease(ctx context.Context, operation string, r LeaseRequest, limit Count) (Range, error) {
+	caller, err := s.admitLease(ctx, r, limit)
+	if err != nil {
+		return Range{}, err
+	}
+	key, err := keyFor(caller, operation, sequenceTarget(r.Sequence), r.Key, r.Print)
+	if err != nil {
+		return Range{}, err
+	}
+	return s.store.Lease(ctx, LeaseOrder{Sequence: r.Sequence, Count: r.Count, By: caller.Client, Key: key})
+}
+
+func (s *Service) admitLease(ctx context.Context, r LeaseRequest, limit Count) (Caller, error) {
+	caller, err := s.admit(ctx, ActionLease, string(r.Sequence))
+	if err != nil {
+		return Caller{}, err
+	}
+	if r.Count < 1 || r.Count > limit {
+		return Caller{}, Errorf(CodeInvalidCount, "count must be 1 to %d", limit)
+	}
+	return caller, nil
+}
+
+func sequenceTarget(n SequenceName) string { return "sequence/" + string(n) }
