@@ -1,0 +1,135 @@
+package alloctest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+)
+
+// Model is an alloc.Store in memory that keeps the whole contract in the plainest way: one lock around maps. It is the
+// fake for tests of what stands above a Store, and the reference that [RunModel] holds a Store against. It must stay
+// obviously right rather than fast.
+type Model struct {
+	now  func() time.Time
+	data *modelData
+}
+
+var _ alloc.Store = (*Model)(nil)
+
+type modelData struct {
+	mu        sync.Mutex
+	pools     map[alloc.PoolName]*modelPool
+	sequences map[alloc.SequenceName]*modelSequence
+	claims    map[string]keyed[alloc.Claim] // by the key's hash
+	leases    map[string]keyed[alloc.Range] // by the key's hash
+	trail     map[string]alloc.AuditRecord
+}
+
+// keyed is the answer that a key has had.
+type keyed[A any] struct {
+	fingerprint string
+	born        time.Time
+	answer      A
+}
+
+// NewModel returns an empty Model. A nil now is time.Now.
+func NewModel(now func() time.Time) *Model {
+	m := Model{data: &modelData{
+		pools:     map[alloc.PoolName]*modelPool{},
+		sequences: map[alloc.SequenceName]*modelSequence{},
+		claims:    map[string]keyed[alloc.Claim]{},
+		leases:    map[string]keyed[alloc.Range]{},
+		trail:     map[string]alloc.AuditRecord{},
+	}}
+	return m.Open(now)
+}
+
+// Open returns another Model over the same data, with its own clock, as another process would have it.
+func (m *Model) Open(now func() time.Time) *Model {
+	if now == nil {
+		now = time.Now
+	}
+	return &Model{now: now, data: m.data}
+}
+
+// Fixture returns the Model's data as a fixture.
+func (m *Model) Fixture() Fixture {
+	return Fixture{
+		Open:        func(_ testing.TB, now func() time.Time) alloc.Store { return m.Open(now) },
+		Census:      func(_ testing.TB, pool alloc.PoolName) map[alloc.State]alloc.Count { return m.Census(pool) },
+		SetCounter:  func(_ testing.TB, name alloc.SequenceName, next alloc.Number) { m.SetCounter(name, next) },
+		DropCounter: func(_ testing.TB, name alloc.SequenceName) { m.DropCounter(name) },
+	}
+}
+
+// Census counts the pool's IDs by state.
+func (m *Model) Census(pool alloc.PoolName) map[alloc.State]alloc.Count {
+	m.data.mu.Lock()
+	defer m.data.mu.Unlock()
+	counts := map[alloc.State]alloc.Count{}
+	if p := m.data.pools[pool]; p != nil {
+		for _, r := range p.ids {
+			counts[r.State]++
+		}
+	}
+	return counts
+}
+
+// SetCounter sets a sequence's counter by hand; its ledger stays.
+func (m *Model) SetCounter(name alloc.SequenceName, next alloc.Number) {
+	m.data.mu.Lock()
+	defer m.data.mu.Unlock()
+	if q := m.data.sequences[name]; q != nil {
+		q.Next = next
+	}
+}
+
+// DropCounter loses a sequence's counter; its ledger stays.
+func (m *Model) DropCounter(name alloc.SequenceName) {
+	m.data.mu.Lock()
+	defer m.data.mu.Unlock()
+	if q := m.data.sequences[name]; q != nil {
+		q.lost = true
+	}
+}
+
+// Ready always succeeds while ctx lives.
+func (m *Model) Ready(ctx context.Context) error {
+	return m.step(ctx, func(*modelData) error { return nil })
+}
+
+// step runs one business step under the lock. One that begins after its context's end does nothing.
+func (m *Model) step(ctx context.Context, do func(d *modelData) error) error {
+	if err := ctx.Err(); err != nil {
+		return alloc.Errorf(alloc.CodeUnavailable, "the request ended before it was carried out; repeat it").Because(err)
+	}
+	m.data.mu.Lock()
+	defer m.data.mu.Unlock()
+	return do(m.data)
+}
+
+// lookup finds what the key has been answered before. A record past its retention counts as absent.
+func lookup[A any](records map[string]keyed[A], key *alloc.Key, now time.Time) (answer A, found bool, err error) {
+	if key == nil {
+		return answer, false, nil
+	}
+	r, ok := records[key.Hash]
+	if !ok || !now.Before(r.born.Add(alloc.KeyRetention)) {
+		return answer, false, nil
+	}
+	if r.fingerprint != key.Fingerprint {
+		return answer, false, alloc.Errorf(alloc.CodeKeyMismatch, "this Idempotency-Key was used for a different request; use a new key")
+	}
+	return r.answer, true, nil
+}
+
+// page returns the keys above after, in order, at most limit of them.
+func page[K ~string, V any](m map[K]V, after K, limit int) []K {
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(k K) bool { return k <= after })
+	return keys[:min(limit, len(keys))]
+}

@@ -1,0 +1,160 @@
+package alloctest
+
+import (
+	"context"
+
+	"idpool/alloc"
+)
+
+// modelPool is a pool with all that was ever seeded into it.
+type modelPool struct {
+	alloc.Pool
+	ids       map[alloc.ID]*alloc.IDRecord
+	order     []alloc.ID // as seeded, so that claims come out in a repeatable order; may name IDs that are taken or gone
+	seeded    alloc.Count
+	forgotten alloc.Count
+	counted   alloc.Level // by the last sweep
+}
+
+// pool finds a pool, deleted or not.
+func (d *modelData) pool(name alloc.PoolName) (*modelPool, error) {
+	p := d.pools[name]
+	if p == nil {
+		return nil, alloc.Errorf(alloc.CodePoolNotFound, "there is no pool %q; create it first", name)
+	}
+	return p, nil
+}
+
+// CreatePool implements alloc.Pools.
+func (m *Model) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (made alloc.Pool, created bool, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p := d.pools[name]
+		if p == nil {
+			p = &modelPool{
+				Pool: alloc.Pool{Name: name, Config: config, State: alloc.PoolActive, Version: 1, Created: m.now()},
+				ids:  map[alloc.ID]*alloc.IDRecord{},
+			}
+			d.pools[name], made, created = p, p.Pool, true
+			return nil
+		}
+		if err := p.CheckTo(p.State); err != nil {
+			return err
+		}
+		if p.Config != config {
+			return alloc.Errorf(alloc.CodePoolExists, "the pool %q exists with another configuration; read it, then change it", name)
+		}
+		made = p.Pool
+		return nil
+	})
+	return made, created, err
+}
+
+// Pool implements alloc.Pools.
+func (m *Model) Pool(ctx context.Context, name alloc.PoolName) (found alloc.Pool, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(name)
+		if err != nil {
+			return err
+		}
+		found = p.Pool
+		return nil
+	})
+	return found, err
+}
+
+// ChangePool implements alloc.Pools.
+func (m *Model) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.Version, config alloc.PoolConfig) (changed alloc.Pool, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(name)
+		if err != nil {
+			return err
+		}
+		if err := p.CheckTo(p.State); err != nil {
+			return err
+		}
+		if repeat := p.Version == from+1 && p.Config == config; !repeat {
+			if p.Version != from {
+				return versionMismatch(p.Version)
+			}
+			if err := p.Config.CheckChange(config); err != nil {
+				return err
+			}
+			p.Config, p.Version = config, from+1
+		}
+		changed = p.Pool
+		return nil
+	})
+	return changed, err
+}
+
+// SetPoolState implements alloc.Pools.
+func (m *Model) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (changed alloc.Pool, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(name)
+		if err != nil {
+			return err
+		}
+		if err := p.CheckTo(to); err != nil {
+			return err
+		}
+		p.State = to
+		changed = p.Pool
+		return nil
+	})
+	return changed, err
+}
+
+// ListPools implements alloc.Pools.
+func (m *Model) ListPools(ctx context.Context, after alloc.PoolName, limit int) (pools []alloc.Pool, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		for _, name := range page(d.pools, after, limit) {
+			pools = append(pools, d.pools[name].Pool)
+		}
+		return nil
+	})
+	return pools, err
+}
+
+// Level implements alloc.Pools.
+func (m *Model) Level(ctx context.Context, name alloc.PoolName) (level alloc.Level, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(name)
+		if err != nil {
+			return err
+		}
+		level = p.counted
+		level.Available = alloc.Count(len(p.free()))
+		return nil
+	})
+	return level, err
+}
+
+// free lists the IDs that can be claimed, oldest first.
+func (p *modelPool) free() []alloc.ID {
+	var free []alloc.ID
+	for _, id := range p.order {
+		if r := p.ids[id]; r != nil && r.State == alloc.StateFree {
+			free = append(free, id)
+		}
+	}
+	return free
+}
+
+// drop makes the pool forget an ID.
+func (p *modelPool) drop(id alloc.ID) {
+	delete(p.ids, id)
+	kept := p.order[:0]
+	for _, other := range p.order {
+		if other != id {
+			kept = append(kept, other)
+		}
+	}
+	p.order = kept
+	p.forgotten++
+}
+
+func versionMismatch(current alloc.Version) error {
+	e := alloc.Errorf(alloc.CodeVersionMismatch, "it was changed since: the version is %d now; read it again and repeat the change", current)
+	e.Current = current
+	return e
+}
