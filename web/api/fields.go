@@ -1,0 +1,213 @@
+package api
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"idpool/alloc"
+)
+
+// field is a member that a JSON body may have, and how it is read.
+type field struct {
+	name string
+	read func(value []byte) error
+}
+
+// whole reads a JSON number without fraction. Its range is for the service to check.
+func whole[T ~int64](name string, to *T) field {
+	return field{name, func(value []byte) error {
+		if kindOf(value) != "a number" {
+			return wrongType(name, "a whole number such as 5", value)
+		}
+		digits, negative := strings.CutPrefix(string(value), "-")
+		if strings.Trim(digits, "0123456789") != "" {
+			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be a whole number such as 5, without fraction or exponent", name)
+		}
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		if err != nil { // out of range
+			n = math.MaxInt64
+			if negative {
+				n = math.MinInt64
+			}
+		}
+		*to = T(n)
+		return nil
+	}}
+}
+
+// positive reads a whole number of a configuration, where the domain takes zero for "not given".
+func positive(name string, to *alloc.Count) field {
+	read := whole(name, to).read
+	return field{name, func(value []byte) error {
+		if err := read(value); err != nil {
+			return err
+		}
+		if *to < 1 {
+			return alloc.Errorf(alloc.CodeInvalidConfig, "%s must be at least 1; leave it out for its default", name)
+		}
+		return nil
+	}}
+}
+
+// number reads a number of a sequence: a string of digits, since JSON readers lose digits above 2^53.
+func number(name string, given func(alloc.Number) error) field {
+	return field{name, func(value []byte) error {
+		if kindOf(value) != "a string" {
+			return wrongType(name, `a string of digits such as "1000"`, value)
+		}
+		s, err := readString(name, value)
+		if err != nil {
+			return err
+		}
+		n, err := parseNumber(name, s)
+		if err != nil {
+			return err
+		}
+		return given(n)
+	}}
+}
+
+// parseNumber reads the one form in which a number is written: decimal digits without sign and leading zeros.
+func parseNumber(name, s string) (alloc.Number, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n > uint64(alloc.MaxNumber) || strconv.FormatUint(n, 10) != s {
+		return 0, alloc.Errorf(alloc.CodeInvalidRequest, "%s must be a whole number from 0 to %d, in digits without sign or leading zeros", name, alloc.MaxNumber)
+	}
+	return alloc.Number(n), nil
+}
+
+// text reads a string.
+func text[T ~string](name string, to *T) field {
+	return field{name, func(value []byte) error {
+		s, err := readString(name, value)
+		*to = T(s)
+		return err
+	}}
+}
+
+// flag reads true or false.
+func flag(name string, to *bool) field {
+	return field{name, func(value []byte) error {
+		if kindOf(value) != "a boolean" {
+			return wrongType(name, "true or false", value)
+		}
+		*to = value[0] == 't'
+		return nil
+	}}
+}
+
+// textMap reads an object whose values are strings.
+func textMap(name string, to *map[string]string) field {
+	return field{name, func(value []byte) error {
+		if kindOf(value) != "an object" {
+			return wrongType(name, "an object of strings", value)
+		}
+		m := map[string]string{}
+		err := readObject(name, value, func(key string, value []byte) error {
+			if strings.ContainsRune(key, utf8.RuneError) {
+				return notUnicode("a name in " + name)
+			}
+			s, err := readString(name+"."+printable(key), value)
+			m[key] = s
+			return err
+		})
+		if len(m) > 0 {
+			*to = m
+		}
+		return err
+	}}
+}
+
+// texts reads a list of strings.
+func texts(name string, to *[]string) field {
+	return field{name, func(value []byte) error {
+		if kindOf(value) != "a list" {
+			return wrongType(name, "a list of strings", value)
+		}
+		var raw []json.RawMessage
+		if err := json.Unmarshal(value, &raw); err != nil {
+			return notRead(name, err)
+		}
+		list := make([]string, len(raw))
+		for i, value := range raw {
+			s, err := readString(name+"["+strconv.Itoa(i)+"]", value)
+			if err != nil {
+				return err
+			}
+			list[i] = s
+		}
+		*to = list
+		return nil
+	}}
+}
+
+func readString(name string, value []byte) (string, error) {
+	if kindOf(value) != "a string" {
+		return "", wrongType(name, "a string", value)
+	}
+	var s string
+	if err := json.Unmarshal(value, &s); err != nil {
+		return "", notRead(name, err)
+	}
+	if strings.ContainsRune(s, utf8.RuneError) {
+		return "", notUnicode(name)
+	}
+	return s, nil
+}
+
+// notUnicode refuses what encoding/json replaces silently (half a surrogate pair), and text that was damaged in the same
+// way before.
+func notUnicode(what string) error {
+	return alloc.Errorf(alloc.CodeInvalidRequest, "%s has a character that is not valid Unicode, or the mark U+FFFD of one that was lost", what)
+}
+
+func wrongType(name, want string, value []byte) error {
+	return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %s, not %s", name, want, kindOf(value))
+}
+
+// kindOf names the kind of a JSON value by how it begins.
+func kindOf(value []byte) string {
+	for _, c := range value {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '{':
+			return "an object"
+		case '[':
+			return "a list"
+		case '"':
+			return "a string"
+		case 't', 'f':
+			return "a boolean"
+		case 'n':
+			return "null"
+		default:
+			return "a number"
+		}
+	}
+	return "nothing"
+}
+
+// quote quotes a client's text for a message, printable and cut short.
+func quote(s string) string { return `"` + printable(s) + `"` }
+
+func printable(s string) string {
+	const limit = 40
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		if n++; n > limit {
+			b.WriteString("…")
+			break
+		}
+		if r == '"' || r == '\\' || !unicode.IsPrint(r) {
+			r = utf8.RuneError
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

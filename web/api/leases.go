@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"idpool/alloc"
+	"idpool/web"
+)
+
+type countBody struct {
+	Count alloc.Count `json:"count"`
+}
+
+func (b *countBody) fields() []field {
+	b.Count = 1
+	return []field{whole("count", &b.Count)}
+}
+
+func (a api) leaseRequest(ctx context.Context, q request, b countBody) (alloc.LeaseRequest, error) {
+	key, err := q.idempotencyKey()
+	web.Note(ctx, slog.Int64(web.KeyCount, int64(b.Count)))
+	return alloc.LeaseRequest{Sequence: q.sequence(), Count: b.Count, Key: key, Print: print(b)}, err
+}
+
+type leaseAnswer struct {
+	Sequence alloc.SequenceName `json:"sequence"`
+	Start    alloc.Number       `json:"start,string"`
+	End      alloc.Number       `json:"end,string"`
+	Epoch    alloc.Epoch        `json:"epoch"`
+	Token    alloc.Token        `json:"token"`
+}
+
+func (a api) lease(ctx context.Context, q request, b countBody) (answer, error) {
+	r, err := a.leaseRequest(ctx, q, b)
+	if err != nil {
+		return answer{}, err
+	}
+	got, err := a.svc.Lease(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{
+		status: http.StatusCreated, replayed: got.Replayed,
+		body: leaseAnswer{Sequence: got.Sequence, Start: got.Start, End: got.End, Epoch: got.Epoch, Token: got.Token},
+	}, nil
+}
+
+type nextAnswer struct {
+	Sequence alloc.SequenceName `json:"sequence"`
+	Numbers  []numberText       `json:"numbers"`
+}
+
+func (a api) next(ctx context.Context, q request, b countBody) (answer, error) {
+	r, err := a.leaseRequest(ctx, q, b)
+	if err != nil {
+		return answer{}, err
+	}
+	numbers, replayed, err := a.svc.Next(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	body := nextAnswer{Sequence: r.Sequence, Numbers: make([]numberText, len(numbers))}
+	for i, n := range numbers {
+		body.Numbers[i] = numberText{n}
+	}
+	return answer{status: http.StatusCreated, replayed: replayed, body: body}, nil
+}
+
+// numberText is a number as a string, for places where a tag cannot say so.
+type numberText struct {
+	Number alloc.Number
+}
+
+// MarshalText makes JSON write it as a string.
+func (n numberText) MarshalText() ([]byte, error) { return appendNumber(nil, n.Number), nil }
+
+type ledgerEntry struct {
+	Start  alloc.Number   `json:"start,string"`
+	End    alloc.Number   `json:"end,string"`
+	Epoch  alloc.Epoch    `json:"epoch"`
+	Client alloc.ClientID `json:"client"`
+	Leased time.Time      `json:"leased_at"`
+}
+
+type ledgerAnswer struct {
+	Sequence alloc.SequenceName `json:"sequence"`
+	Leases   []ledgerEntry      `json:"leases"`
+	Below    *numberText        `json:"next_below,omitempty"` // what to give as below to go on
+}
+
+func (a api) leases(ctx context.Context, q request) (answer, error) {
+	limit, err := q.limit()
+	if err != nil {
+		return answer{}, err
+	}
+	var below alloc.Number
+	if q.query.Has("below") {
+		if below, err = parseNumber("below", q.query.Get("below")); err != nil {
+			return answer{}, err
+		}
+	}
+	body := ledgerAnswer{Sequence: q.sequence(), Leases: []ledgerEntry{}}
+	records, err := a.svc.Leases(ctx, body.Sequence, below, limit)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, r := range records {
+		body.Leases = append(body.Leases, ledgerEntry{Start: r.Start, End: r.End, Epoch: r.Epoch, Client: r.By, Leased: utc(r.At)})
+	}
+	if len(records) == limit && records[limit-1].Start > 0 {
+		body.Below = &numberText{records[limit-1].Start}
+	}
+	return answer{status: http.StatusOK, body: body}, nil
+}

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"idpool/alloc"
+	"idpool/web"
+)
+
+// seedAdvice is what to do with a file that is too large for one request.
+const seedAdvice = "split it into parts of at most 1 MB and send them one after the other; what is in the pool already is counted as duplicate, never added twice"
+
+type idsBody struct{ ids []string }
+
+func (b *idsBody) fields() []field { return []field{texts("ids", &b.ids)} }
+
+type seedAnswer struct {
+	Pool      alloc.PoolName `json:"pool"`
+	Job       alloc.JobID    `json:"job"`
+	Added     alloc.Count    `json:"added"`
+	Duplicate alloc.Count    `json:"duplicate"`
+	Conflict  alloc.Count    `json:"conflict"`
+	Invalid   alloc.Count    `json:"invalid"`
+	CaseOnly  alloc.Count    `json:"case_only"`
+	First     seedFirst      `json:"first"`
+	Warnings  []string       `json:"warnings"`
+}
+
+// seedFirst has the first findings of each kind.
+type seedFirst struct {
+	Added     []finding `json:"added"`
+	Duplicate []finding `json:"duplicate"`
+	Conflict  []finding `json:"conflict"`
+	Invalid   []finding `json:"invalid"`
+	CaseOnly  []finding `json:"case_only"`
+}
+
+type finding struct {
+	Line   int    `json:"line"` // of the file, or place in the list of IDs; from 1
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitzero"`
+}
+
+func findings(list []alloc.SeedFinding) []finding {
+	out := make([]finding, len(list))
+	for i, f := range list {
+		out[i] = finding(f)
+	}
+	return out
+}
+
+// seed adds the IDs of a file or list.
+func (a api) seed(ctx context.Context, q request) (answer, error) {
+	key, err := q.idempotencyKey()
+	if err != nil {
+		return answer{}, err
+	}
+	entries, err := seedEntries(q)
+	if err != nil {
+		return answer{}, err
+	}
+	web.Note(ctx, slog.Int(web.KeyCount, len(entries)))
+	r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: entries, Key: key})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: seedAnswer{
+		Pool: r.Pool, Job: r.Job, Added: r.Added, Duplicate: r.Duplicate, Conflict: r.Conflict, Invalid: r.Invalid, CaseOnly: r.CaseOnly,
+		First: seedFirst{
+			Added: findings(r.AddedFirst), Duplicate: findings(r.DuplicateFirst), Conflict: findings(r.ConflictFirst),
+			Invalid: findings(r.InvalidFirst), CaseOnly: findings(r.CaseFirst),
+		},
+		Warnings: seedWarnings(r),
+	}}, nil
+}
+
+func seedWarnings(r alloc.SeedReport) []string {
+	warnings := []string{}
+	if r.CaseOnly > 0 {
+		warnings = append(warnings, fmt.Sprintf(
+			"%d of the IDs differ only in upper and lower case from one before; people mix such IDs up, and a pool with fold_case would take them for one", r.CaseOnly))
+	}
+	return warnings
+}
+
+// seedEntries reads the body in the form that its Content-Type announces.
+func seedEntries(q request) ([]alloc.SeedEntry, error) {
+	media, err := mediaType(q)
+	if err != nil {
+		return nil, err
+	}
+	switch media {
+	case "application/json":
+		return seedList(q)
+	case "text/csv", "text/plain":
+		return seedFile(q, media == "text/csv")
+	}
+	return nil, alloc.Errorf(web.CodeUnsupportedMediaType,
+		`send the IDs as text/csv, as text/plain with one ID per line, or as application/json {"ids": ["…"]}, and say which in Content-Type`)
+}
+
+func seedList(q request) ([]alloc.SeedEntry, error) {
+	if len(q.query) > 0 {
+		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "column and header are for files; leave them out with a JSON body")
+	}
+	var b idsBody
+	if err := readJSON(q, b.fields(), seedAdvice); err != nil {
+		return nil, err
+	}
+	if b.ids == nil {
+		return nil, alloc.Errorf(alloc.CodeInvalidRequest, `the body must have the field ids, a list of strings: {"ids": ["…"]}`)
+	}
+	entries := make([]alloc.SeedEntry, len(b.ids))
+	for i, id := range b.ids {
+		entries[i] = alloc.SeedEntry{Line: i + 1, Raw: id}
+	}
+	return entries, nil
+}
+
+func seedFile(q request, csv bool) ([]alloc.SeedEntry, error) {
+	format := alloc.SeedFormat{CSV: csv, Column: q.query.Get("column")}
+	switch header := q.query.Get("header"); header {
+	case "":
+	case "true":
+		format.Header = alloc.HeaderYes
+	case "false":
+		format.Header = alloc.HeaderNo
+	default:
+		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
+	}
+	data, err := web.ReadBody(q.http, seedAdvice)
+	if err != nil {
+		return nil, err
+	}
+	return alloc.ReadSeed(data, format)
+}

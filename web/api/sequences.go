@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"idpool/alloc"
+)
+
+type sequenceBody struct {
+	config alloc.SequenceConfig
+}
+
+func (b *sequenceBody) fields() []field {
+	c := &b.config
+	return []field{
+		text("description", &c.Description),
+		number("start", func(n alloc.Number) error {
+			c.Start, c.StartAtZero = n, n == 0
+			return nil
+		}),
+		number("limit", func(n alloc.Number) error {
+			if n == 0 { // the domain takes zero for "not given"
+				return alloc.Errorf(alloc.CodeInvalidConfig, "limit must be at least 1; leave it out for the highest number there is")
+			}
+			c.Limit = n
+			return nil
+		}),
+		positive("max_lease", &c.MaxLease),
+		positive("segment", &c.Segment),
+	}
+}
+
+type sequenceConfig struct {
+	Description string       `json:"description"`
+	Start       alloc.Number `json:"start,string"`
+	Limit       alloc.Number `json:"limit,string"`
+	MaxLease    alloc.Count  `json:"max_lease"`
+	Segment     alloc.Count  `json:"segment"`
+}
+
+type sequenceAnswer struct {
+	Name    alloc.SequenceName  `json:"name"`
+	State   alloc.SequenceState `json:"state"`
+	Version alloc.Version       `json:"version"`
+	Epoch   alloc.Epoch         `json:"epoch"`
+	Next    alloc.Number        `json:"next,string"` // lowest number not leased yet; end + 1 when there is none
+	End     alloc.Number        `json:"end,string"`  // last number
+	Created time.Time           `json:"created_at,omitzero"`
+	Config  sequenceConfig      `json:"config"`
+}
+
+func newSequenceAnswer(s alloc.Sequence) sequenceAnswer {
+	c := s.Config
+	return sequenceAnswer{
+		Name: s.Name, State: s.State, Version: s.Version, Epoch: s.Epoch, Next: s.Next, End: c.Limit, Created: utc(s.Created),
+		Config: sequenceConfig{Description: c.Description, Start: c.Start, Limit: c.Limit, MaxLease: c.MaxLease, Segment: c.Segment},
+	}
+}
+
+// putSequence creates the sequence, or with If-Match changes it.
+func (a api) putSequence(ctx context.Context, q request, b sequenceBody) (answer, error) {
+	name := q.sequence()
+	version, err := ifMatch(q.http.Header)
+	if err != nil {
+		return answer{}, err
+	}
+	if version != 0 {
+		s, err := a.svc.ChangeSequence(ctx, name, version, b.config)
+		return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, err
+	}
+	s, created, err := a.svc.CreateSequence(ctx, name, b.config)
+	return answer{status: createdStatus(created), body: newSequenceAnswer(s), version: s.Version}, versionRequired(err, alloc.CodeSequenceExists)
+}
+
+func (a api) sequence(ctx context.Context, q request) (answer, error) {
+	s, err := a.svc.Sequence(ctx, q.sequence())
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, nil
+}
+
+type sequencesAnswer struct {
+	Sequences []sequenceAnswer   `json:"sequences"`
+	Next      alloc.SequenceName `json:"next,omitzero"` // what to give as after to go on
+}
+
+func (a api) sequences(ctx context.Context, q request) (answer, error) {
+	limit, err := q.limit()
+	if err != nil {
+		return answer{}, err
+	}
+	after, err := q.after()
+	if err != nil {
+		return answer{}, err
+	}
+	sequences, next, err := a.svc.Sequences(ctx, alloc.SequenceName(after), limit)
+	if err != nil {
+		return answer{}, err
+	}
+	body := sequencesAnswer{Sequences: make([]sequenceAnswer, len(sequences)), Next: next}
+	for i, s := range sequences {
+		body.Sequences[i] = newSequenceAnswer(s)
+	}
+	return answer{status: http.StatusOK, body: body}, nil
+}
+
+// setSequence pauses, resumes or deletes.
+func (a api) setSequence(to alloc.SequenceState) endpoint {
+	return func(ctx context.Context, q request) (answer, error) {
+		s, err := a.svc.SetSequenceState(ctx, q.sequence(), to)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, nil
+	}
+}
+
+func appendNumber(b []byte, n alloc.Number) []byte { return strconv.AppendUint(b, uint64(n), 10) }

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Keys of the attributes of a request's log event.
+const (
+	KeyRequestID  = "request_id"
+	KeyMethod     = "method"
+	KeyRoute      = "route" // the pattern, never the path: a path is the client's text
+	KeyStatus     = "status"
+	KeyCode       = "code"
+	KeyDuration   = "duration_ms"
+	KeyBytesIn    = "bytes_in" // as announced; -1 if it was not
+	KeyBytesOut   = "bytes_out"
+	KeyClient     = "client"
+	KeyAddress    = "address"
+	KeyPool       = "pool"
+	KeySequence   = "sequence"
+	KeyCount      = "count"
+	KeyKeyed      = "keyed"    // an Idempotency-Key came with it; never the key
+	KeyReplayed   = "replayed" // the answer of an earlier request with the same key
+	KeyError      = "error"
+	KeyPanicStack = "stack"
+)
+
+// event collects what is known of one request, to be logged once at its end.
+type event struct {
+	requestID string
+
+	mu    sync.Mutex
+	attrs []slog.Attr
+}
+
+type eventKey struct{}
+
+// Note adds attributes to the log event of the request that ctx belongs to. Without one it does nothing. What it is
+// given must hold no secret, no idempotency key and no ID.
+func Note(ctx context.Context, attrs ...slog.Attr) {
+	if e, ok := ctx.Value(eventKey{}).(*event); ok {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.attrs = append(e.attrs, attrs...)
+	}
+}
+
+// RequestID returns the ID of the request that ctx belongs to, "" outside a Stack. It is made here: one that a client
+// sends is not believed.
+func RequestID(ctx context.Context) string {
+	if e, ok := ctx.Value(eventKey{}).(*event); ok {
+		return e.requestID
+	}
+	return ""
+}
+
+// logged gives each request its ID, in the context and in the answer, and logs one event at its end.
+func logged(next http.Handler, logger *slog.Logger, now func() time.Time) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := now()
+		e := &event{requestID: rand.Text()}
+		ctx := context.WithValue(r.Context(), eventKey{}, e)
+		rec := &recorder{ResponseWriter: w}
+		rec.Header().Set("X-Request-Id", e.requestID)
+		next.ServeHTTP(rec, r.WithContext(ctx))
+		if rec.status == 0 {
+			rec.WriteHeader(http.StatusOK)
+		}
+
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		attrs := append([]slog.Attr{
+			slog.String(KeyRequestID, e.requestID),
+			slog.String(KeyMethod, r.Method),
+			slog.Int(KeyStatus, rec.status),
+			slog.Float64(KeyDuration, float64(now().Sub(begin).Microseconds())/1000),
+			slog.Int64(KeyBytesIn, r.ContentLength),
+			slog.Int64(KeyBytesOut, rec.bytes),
+			slog.String(KeyAddress, RemoteAddress(r)),
+		}, e.attrs...)
+		logger.LogAttrs(ctx, levelOf(rec.status), "request", attrs...)
+	})
+}
+
+func levelOf(status int) slog.Level {
+	switch {
+	case status < http.StatusInternalServerError:
+		return slog.LevelInfo
+	case status == http.StatusServiceUnavailable:
+		return slog.LevelWarn
+	default:
+		return slog.LevelError
+	}
+}
+
+// recorder passes an answer on and remembers its status and size.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

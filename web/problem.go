@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"idpool/alloc"
+)
+
+// Problem is the body of every error: application/problem+json of RFC 9457.
+type Problem struct {
+	Type      string     `json:"type"`
+	Title     string     `json:"title"`
+	Status    int        `json:"status"`
+	Detail    string     `json:"detail"`
+	Code      alloc.Code `json:"code"`
+	RequestID string     `json:"request_id,omitzero"`
+
+	// CurrentVersion is the present version of the thing, with version_mismatch.
+	CurrentVersion alloc.Version `json:"current_version,omitzero"`
+
+	// Remaining is how many numbers are left, with sequence_exhausted.
+	Remaining *alloc.Count `json:"remaining,omitempty"`
+
+	// OutcomeUnknown says that the request may have been carried out although it is reported as failed. A repeat with
+	// the same Idempotency-Key finds out.
+	OutcomeUnknown bool `json:"outcome_unknown,omitzero"`
+}
+
+// internalDetail is all that a client learns of a fault of ours.
+const internalDetail = "something went wrong on our side; repeat the request with the same Idempotency-Key, and if it fails again report the request_id"
+
+// WriteError answers with the problem document of err and leaves its code in the log event of the request. The cause of
+// an error reaches the log alone, and only where the fault is not the client's: messages of the others may quote IDs.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	e := asError(err)
+	p := problemOf(e)
+	p.RequestID = RequestID(r.Context())
+	Note(r.Context(), slog.String(KeyCode, string(p.Code)))
+	if p.Status >= http.StatusInternalServerError {
+		Note(r.Context(), slog.String(KeyError, e.Error()))
+	}
+
+	h := w.Header()
+	switch p.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", strconv.FormatInt(retrySeconds(e.RetryAfter), 10))
+	case http.StatusUnauthorized:
+		if h.Get("WWW-Authenticate") == "" {
+			h.Set("WWW-Authenticate", "Bearer")
+		}
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a Problem has nothing that JSON cannot say
+	}
+	w.WriteHeader(p.Status)
+	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone; there is nobody to tell
+}
+
+func problemOf(e *alloc.Error) Problem {
+	code := e.Code
+	k, ok := kinds[code]
+	if !ok {
+		code, k = alloc.CodeInternal, kinds[alloc.CodeInternal]
+	}
+	p := Problem{
+		Type: "urn:idpool:problem:" + string(code), Title: k.title, Status: k.status, Detail: e.Message, Code: code,
+		CurrentVersion: e.Current, OutcomeUnknown: e.Unknown,
+	}
+	switch code {
+	case alloc.CodeInternal:
+		p.Detail = internalDetail
+	case alloc.CodeSequenceExhausted:
+		p.Remaining = &e.Remaining
+	}
+	return p
+}
+
+// asError finds the domain's error in err. An error without one is a fault of ours, except that a context that ended is
+// an answer that did not come in time.
+func asError(err error) *alloc.Error {
+	if e, ok := errors.AsType[*alloc.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		e := alloc.Errorf(alloc.CodeUnavailable, "the request was not finished in time; repeat it with the same Idempotency-Key").Because(err)
+		e.Unknown = true
+		return e
+	}
+	return alloc.Errorf(alloc.CodeInternal, "unexpected error").Because(err)
+}
+
+// retrySeconds is a hint as Retry-After has it: whole seconds, rounded up, at least 1.
+func retrySeconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}
+
+// Explain returns the code and the client-safe sentence of an error that is only a part of an answer.
+func Explain(err error) (code alloc.Code, detail string) {
+	p := problemOf(asError(err))
+	return p.Code, p.Detail
+}
