@@ -1,0 +1,119 @@
+package sql
+
+import (
+	"context"
+	dbsql "database/sql"
+	"encoding/json"
+
+	"idpool/alloc"
+)
+
+// Claim takes exactly o.Count different free IDs, or none.
+func (s *Store) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Claim, error) {
+	metadata, err := encodeMetadata(o.Metadata) // now: the step may outlive this call
+	if err != nil {
+		return alloc.Claim{}, err
+	}
+	claim, err := write(ctx, s.writer, func(t *tx) (alloc.Claim, error) { return s.claim(t, o, metadata) })
+	return claim, contended(err)
+}
+
+func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim, error) {
+	at := s.clock()
+	if o.Key != nil {
+		replay, found, err := t.replayClaim(o, at)
+		if err != nil || found {
+			return replay, err
+		}
+	}
+	p, err := t.pool(o.Pool)
+	if err != nil {
+		return alloc.Claim{}, err
+	}
+	if err := p.CheckClaim(o.Count); err != nil {
+		return alloc.Claim{}, err
+	}
+	c := alloc.Claim{Pool: o.Pool, State: alloc.StateClaimed, Token: alloc.NewToken(), At: at}
+	if c.IDs, err = t.take(p, o, c, metadata); err != nil {
+		return alloc.Claim{}, err
+	}
+	if got := alloc.Count(len(c.IDs)); got != o.Count {
+		// The savepoint takes back what was taken.
+		return alloc.Claim{}, alloc.Errorf(alloc.CodePoolExhausted,
+			"the pool %q has %d free IDs, %d were asked for; ask for fewer or wait until it is filled", o.Pool, got, o.Count)
+	}
+	if err := t.countTaken(p, len(c.IDs)); err != nil {
+		return alloc.Claim{}, err
+	}
+	if o.Key != nil {
+		err = t.keepClaim(o.Key, p, c)
+	}
+	return c, err
+}
+
+// The statements of a claim. Both find their rows in the index of free ones, oldest first.
+const (
+	freeRows   = `SELECT n FROM ids WHERE pool = $1 AND state = 'free' ORDER BY n LIMIT $2`
+	takeRows   = `UPDATE ids SET state = 'claimed', token = $3, client = $4, owner = $5, metadata = $6, taken = $7 WHERE n IN (` + freeRows + `) RETURNING id`
+	forgetRows = `DELETE FROM ids WHERE n IN (` + freeRows + `) RETURNING id`
+)
+
+// take takes up to o.Count free IDs in one statement.
+func (t *tx) take(p poolRow, o alloc.ClaimOrder, c alloc.Claim, metadata *string) ([]alloc.ID, error) {
+	if p.Config.Policy == alloc.PolicyForget {
+		return list(t, scanID, forgetRows, p.number, o.Count)
+	}
+	return list(t, scanID, takeRows, p.number, o.Count, c.Token, o.By, o.Owner, metadata, instant(c.At))
+}
+
+func scanID(row scanner) (id alloc.ID, err error) {
+	err = row.Scan(&id)
+	return id, err
+}
+
+// Inspect reads one ID.
+func (s *Store) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (alloc.IDRecord, error) {
+	return read(ctx, s.reader, func(t *tx) (alloc.IDRecord, error) {
+		found, err := list(t, scanRecord, `SELECT coalesce(i.id, ''), coalesce(i.state, ''), coalesce(i.generation, 0), coalesce(i.job, ''),
+				coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken
+			FROM pools p LEFT JOIN ids i ON i.pool = p.pool AND i.id = $2 WHERE p.name = $1`, pool, id)
+		switch {
+		case err != nil:
+			return alloc.IDRecord{}, err
+		case len(found) == 0:
+			return alloc.IDRecord{}, noPool(pool)
+		case found[0].ID == "":
+			return alloc.IDRecord{}, alloc.Errorf(alloc.CodeIDNotFound, "the pool %q does not know this ID", pool)
+		}
+		found[0].Pool = pool
+		return found[0], nil
+	})
+}
+
+func scanRecord(row scanner) (r alloc.IDRecord, err error) {
+	var metadata dbsql.NullString
+	var taken dbsql.NullInt64
+	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken)
+	if err != nil {
+		return r, err
+	}
+	if taken.Valid {
+		r.At = moment(taken.Int64)
+	}
+	if metadata.Valid {
+		err = json.Unmarshal([]byte(metadata.String), &r.Metadata)
+	}
+	return r, err
+}
+
+// encodeMetadata returns the column's value, nil for none.
+func encodeMetadata(m map[string]string) (*string, error) {
+	if len(m) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, alloc.Errorf(alloc.CodeInternal, "the metadata could not be stored").Because(err)
+	}
+	return new(string(text)), nil
+}

@@ -1,0 +1,11 @@
+// Package sql is alloc.Store on a relational database: SQLite, embedded and in one file.
+//
+// Each step of the Store is one transaction, so that nothing has to be finished or undone after a crash: it is there as
+// a whole, or it never was. A claim is one UPDATE (or, in a pool that forgets, one DELETE) of free rows with RETURNING;
+// its idempotency record and the pool's counts go with it. What is answered is on disk: the write-ahead log is synced
+// at every commit.
+//
+// The steps are written once, in SQL that PostgreSQL understands too ($1 for parameters, ON CONFLICT, RETURNING), on
+// the small type tx. What belongs to SQLite alone is in sqlite.go (files and connections), writer.go (its one writer at
+// a time, and the group commit that makes up for it), fault.go (its result codes) and the folder sqlite (the schema).
+package sql

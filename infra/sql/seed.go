@@ -1,0 +1,126 @@
+package sql
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"slices"
+	"strconv"
+
+	"idpool/alloc"
+)
+
+// Seed adds the IDs that the pool does not know.
+func (s *Store) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
+	b.IDs = slices.Clone(b.IDs) // the step may outlive this call
+	return write(ctx, s.writer, func(t *tx) ([]alloc.SeedOutcome, error) { return s.seed(t, b) })
+}
+
+func (s *Store) seed(t *tx, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
+	p, err := t.pool(b.Pool)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckSeed(); err != nil {
+		return nil, err
+	}
+	if p.Config.Policy != alloc.PolicyForget {
+		return t.add(p, b, 0)
+	}
+	batch := batchDigest(b.IDs)
+	outcomes, found, err := t.seedBatch(p, b.Job, batch)
+	if err != nil || found {
+		return outcomes, err
+	}
+	at := s.clock()
+	if outcomes, err = t.add(p, b, alloc.Generation(at.Unix())); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`INSERT INTO seed_batches (pool, job, digest, outcomes, at) VALUES ($1, $2, $3, $4, $5)`,
+		p.number, b.Job, batch, encodeOutcomes(outcomes), instant(at))
+	return outcomes, err
+}
+
+// add puts the IDs that are not there and says what became of each.
+func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation) ([]alloc.SeedOutcome, error) {
+	outcomes := make([]alloc.SeedOutcome, 0, len(b.IDs))
+	fresh := 0
+	for _, id := range b.IDs {
+		inserted, err := t.exec(`INSERT INTO ids (pool, id, state, generation, job) VALUES ($1, $2, 'free', $3, $4) ON CONFLICT (pool, id) DO NOTHING`,
+			p.number, id, g, b.Job)
+		if err != nil {
+			return nil, err
+		}
+		outcome := alloc.SeedAdded
+		if inserted == 1 {
+			fresh++
+		} else if outcome, err = t.present(p, b.Job, id); err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	if fresh == 0 {
+		return outcomes, nil
+	}
+	return outcomes, t.countSeeded(p, fresh)
+}
+
+// present says what to answer for an ID that is there already.
+func (t *tx) present(p poolRow, job alloc.JobID, id alloc.ID) (alloc.SeedOutcome, error) {
+	var state alloc.State
+	var putBy alloc.JobID
+	if _, err := t.row(`SELECT state, job FROM ids WHERE pool = $1 AND id = $2`, []any{p.number, id}, &state, &putBy); err != nil {
+		return "", err
+	}
+	switch {
+	case putBy == job:
+		return alloc.SeedAdded, nil
+	case state == alloc.StateFree, state == alloc.StateReturning:
+		return alloc.SeedDuplicate, nil
+	default:
+		return alloc.SeedConflict, nil
+	}
+}
+
+// seedBatch reads what a batch became when the job put it before.
+func (t *tx) seedBatch(p poolRow, job alloc.JobID, batch string) ([]alloc.SeedOutcome, bool, error) {
+	var letters string
+	found, err := t.row(`SELECT outcomes FROM seed_batches WHERE pool = $1 AND job = $2 AND digest = $3`, []any{p.number, job, batch}, &letters)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	return decodeOutcomes(letters), true, nil
+}
+
+// outcomeLetters are how outcomes are kept.
+var outcomeLetters = map[alloc.SeedOutcome]byte{alloc.SeedAdded: 'a', alloc.SeedDuplicate: 'd', alloc.SeedConflict: 'c'}
+
+func encodeOutcomes(outcomes []alloc.SeedOutcome) string {
+	letters := make([]byte, 0, len(outcomes))
+	for _, o := range outcomes {
+		letters = append(letters, outcomeLetters[o])
+	}
+	return string(letters)
+}
+
+func decodeOutcomes(letters string) []alloc.SeedOutcome {
+	byLetter := map[byte]alloc.SeedOutcome{}
+	for outcome, letter := range outcomeLetters {
+		byLetter[letter] = outcome
+	}
+	outcomes := make([]alloc.SeedOutcome, 0, len(letters))
+	for i := range len(letters) {
+		outcomes = append(outcomes, byLetter[letters[i]])
+	}
+	return outcomes
+}
+
+// batchDigest names a batch by its IDs, with their lengths so that no two lists run into each other.
+func batchDigest(ids []alloc.ID) string {
+	h := sha256.New()
+	for _, id := range ids {
+		_, _ = io.WriteString(h, strconv.Itoa(len(id))+":"+string(id)) // a hash never fails
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,178 @@
+package sql
+
+import (
+	"context"
+
+	"idpool/alloc"
+)
+
+// sequenceRow is a sequence with the number that other tables know it by. Without a counter its state is stopped and its
+// position is that of the ledger.
+type sequenceRow struct {
+	number  int64
+	counter bool
+	alloc.Sequence
+}
+
+// selectSequence reads sequences with their positions; a condition follows.
+const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, state, version, created,
+		c.sequence IS NOT NULL, coalesce(c.epoch, 1),
+		coalesce(c.position, (SELECT max(l.high) FROM leases l WHERE l.sequence = s.sequence), s.first_number - 1)
+	FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
+
+func scanSequence(row scanner) (q sequenceRow, err error) {
+	var created, position int64
+	c := &q.Config
+	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &q.State, &q.Version, &created,
+		&q.counter, &q.Epoch, &position)
+	if !q.counter && q.State != alloc.SequenceDeleted {
+		q.State = alloc.SequenceStopped
+	}
+	q.Created = moment(created)
+	q.Next = alloc.Number(position) + 1 // of -1 it is 0, and of the greatest position it still fits
+	return q, err
+}
+
+// sequence reads a sequence; CodeSequenceNotFound.
+func (t *tx) sequence(name alloc.SequenceName) (sequenceRow, error) {
+	found, err := list(t, scanSequence, selectSequence+`WHERE name = $1`, name)
+	if err != nil {
+		return sequenceRow{}, err
+	}
+	if len(found) == 0 {
+		return sequenceRow{}, alloc.Errorf(alloc.CodeSequenceNotFound, "there is no sequence %q; create it first", name)
+	}
+	return found[0], nil
+}
+
+// checkCounter refuses a sequence whose counter is lost, unless it is deleted anyway.
+func (q sequenceRow) checkCounter() error {
+	if !q.counter && q.State != alloc.SequenceDeleted {
+		return alloc.Stopped(q.Name)
+	}
+	return nil
+}
+
+// checkThere refuses a deleted sequence.
+func (q sequenceRow) checkThere() error {
+	if q.State == alloc.SequenceDeleted {
+		return q.CheckTo(q.State)
+	}
+	return nil
+}
+
+// CreateSequence makes the sequence if its name is unused.
+func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig) (alloc.Sequence, bool, error) {
+	type answer struct {
+		sequence alloc.Sequence
+		created  bool
+	}
+	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
+		inserted, err := t.exec(`INSERT INTO sequences
+				(name, description, first_number, from_zero, last_number, max_lease, segment, state, version, created)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9) ON CONFLICT (name) DO NOTHING`,
+			name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment,
+			alloc.SequenceActive, instant(s.clock()))
+		if err != nil {
+			return answer{}, err
+		}
+		if inserted == 1 {
+			_, err := t.exec(`INSERT INTO counters (sequence, position, epoch) SELECT sequence, first_number - 1, 1 FROM sequences WHERE name = $1`, name)
+			if err != nil {
+				return answer{}, err
+			}
+		}
+		q, err := t.sequence(name)
+		if err != nil || inserted == 1 {
+			return answer{q.Sequence, true}, err
+		}
+		if err := q.checkThere(); err != nil {
+			return answer{}, err
+		}
+		if err := q.checkCounter(); err != nil {
+			return answer{}, err
+		}
+		if q.Config != config {
+			return answer{}, alloc.Errorf(alloc.CodeSequenceExists,
+				"the sequence %q is there with another configuration; choose another name, or change that sequence", name)
+		}
+		return answer{q.Sequence, false}, nil
+	})
+	return a.sequence, a.created, err
+}
+
+// Sequence reads configuration and position.
+func (s *Store) Sequence(ctx context.Context, name alloc.SequenceName) (alloc.Sequence, error) {
+	return read(ctx, s.reader, func(t *tx) (alloc.Sequence, error) {
+		q, err := t.sequence(name)
+		if err == nil {
+			err = q.checkCounter()
+		}
+		if err != nil {
+			return alloc.Sequence{}, err
+		}
+		return q.Sequence, nil
+	})
+}
+
+// ChangeSequence replaces the configuration of the sequence at version from.
+func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, from alloc.Version, config alloc.SequenceConfig) (alloc.Sequence, error) {
+	return write(ctx, s.writer, func(t *tx) (alloc.Sequence, error) {
+		q, err := t.sequence(name)
+		if err != nil {
+			return alloc.Sequence{}, err
+		}
+		if err := q.checkThere(); err != nil {
+			return alloc.Sequence{}, err
+		}
+		if err := q.checkCounter(); err != nil {
+			return alloc.Sequence{}, err
+		}
+		if repeatedChange(q.Version, from) && q.Config == config {
+			return q.Sequence, nil
+		}
+		if q.Version != from {
+			return alloc.Sequence{}, changedSince("sequence", string(name), q.Version, from)
+		}
+		if err := q.Config.CheckChange(config, q.Next); err != nil {
+			return alloc.Sequence{}, err
+		}
+		q.Config, q.Version = config, q.Version+1
+		_, err = t.exec(`UPDATE sequences SET description = $2, from_zero = $3, last_number = $4, max_lease = $5, segment = $6, version = $7 WHERE sequence = $1`,
+			q.number, config.Description, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, q.Version)
+		return q.Sequence, err
+	})
+}
+
+// SetSequenceState moves the sequence to the state.
+func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, to alloc.SequenceState) (alloc.Sequence, error) {
+	return write(ctx, s.writer, func(t *tx) (alloc.Sequence, error) {
+		q, err := t.sequence(name)
+		if err != nil {
+			return alloc.Sequence{}, err
+		}
+		if q.State == to {
+			return q.Sequence, nil
+		}
+		if err := q.CheckTo(to); err != nil {
+			return alloc.Sequence{}, err
+		}
+		q.State = to
+		return q.Sequence, t.setSequenceState(q, to)
+	})
+}
+
+func (t *tx) setSequenceState(q sequenceRow, to alloc.SequenceState) error {
+	_, err := t.exec(`UPDATE sequences SET state = $2 WHERE sequence = $1`, q.number, to)
+	return err
+}
+
+// ListSequences returns at most limit sequences in the order of their names, after the name given.
+func (s *Store) ListSequences(ctx context.Context, after alloc.SequenceName, limit int) ([]alloc.Sequence, error) {
+	return read(ctx, s.reader, func(t *tx) ([]alloc.Sequence, error) {
+		return list(t, func(row scanner) (alloc.Sequence, error) {
+			q, err := scanSequence(row)
+			return q.Sequence, err
+		}, selectSequence+`WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+	})
+}

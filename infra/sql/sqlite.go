@@ -1,0 +1,122 @@
+package sql
+
+import (
+	"context"
+	dbsql "database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// applicationID marks a database file as ours ("idpl").
+const applicationID = 0x6964706c
+
+// openSQLite opens the file for one writer and several readers, with its schema up to date.
+func openSQLite(ctx context.Context, c Config) (writing, reading *dbsql.DB, err error) {
+	fail := func(err error) (*dbsql.DB, *dbsql.DB, error) {
+		if damaged(err) {
+			err = errors.Join(ErrDamaged, err)
+		}
+		return nil, nil, fmt.Errorf("sql: open %s: %w", c.Path, err)
+	}
+	path, err := filepath.Abs(c.Path)
+	if err != nil {
+		return fail(err)
+	}
+	// The writer asks again by itself, so that it can give up when its caller does: no busy_timeout.
+	writing, err = connect(path, 1, url.Values{"_pragma": {
+		"busy_timeout(0)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)",
+	}})
+	if err != nil {
+		return fail(err)
+	}
+	if err := patiently(ctx, func() error { return prepareFile(ctx, writing) }); err != nil {
+		return fail(errors.Join(err, writing.Close()))
+	}
+	reading, err = connect(path, c.Readers, url.Values{
+		"_pragma":     {"busy_timeout(" + strconv.FormatInt(c.LockWait.Milliseconds(), 10) + ")"},
+		"_query_only": {"1"},
+	})
+	if err != nil {
+		return fail(errors.Join(err, writing.Close()))
+	}
+	return writing, reading, nil
+}
+
+// connect makes a pool of connections to the file; none is opened yet.
+func connect(path string, connections int, parameters url.Values) (*dbsql.DB, error) {
+	parameters.Set("_defensive", "1")
+	parameters.Set("_dqs", "0")
+	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: parameters.Encode()}
+	db, err := dbsql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// prepareFile makes sure that the file is ours, in write-ahead mode and of the present schema.
+func prepareFile(ctx context.Context, db *dbsql.DB) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // goes back to its pool
+	steps, err := migrations()
+	if err != nil {
+		return err
+	}
+	if err := checkFile(ctx, conn, len(steps)); err != nil {
+		return err
+	}
+	var mode string
+	if err := conn.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system does not allow a write-ahead log (journal mode %q); use a local one", mode)
+	}
+	return migrate(ctx, conn, steps)
+}
+
+// checkFile refuses a file that is not ours, or of a later version than this program knows, before anything is changed.
+func checkFile(ctx context.Context, conn *dbsql.Conn, latest int) error {
+	var application, version, objects int
+	err := conn.QueryRowContext(ctx, `SELECT
+		(SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+		(SELECT count(*) FROM sqlite_schema)`).Scan(&application, &version, &objects)
+	switch {
+	case err != nil:
+		return err
+	case application == 0 && version == 0 && objects == 0:
+		return nil // new
+	case application != applicationID:
+		return ErrForeignFile
+	case version > latest:
+		return fmt.Errorf("%w (schema %d, this program knows %d)", ErrNewerSchema, version, latest)
+	}
+	return nil
+}
+
+// patiently repeats what fails because somebody else holds a lock, until the context ends.
+func patiently(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !locked(err) {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond + rand.N(10*time.Millisecond)):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
