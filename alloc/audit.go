@@ -2,6 +2,9 @@ package alloc
 
 import "time"
 
+// MaxDetailBytes is the greatest length of a record's Detail.
+const MaxDetailBytes = 1000
+
 // AuditRecord is one administrative step.
 type AuditRecord struct {
 	ID      string // sorts by time; unique
@@ -9,7 +12,7 @@ type AuditRecord struct {
 	Client  ClientID
 	Action  string // "pool.create", "pool.seed", "sequence.pause" …
 	Target  string // "pool/NAME" or "sequence/NAME"
-	Detail  string // what changed, in words
+	Detail  string // what was to change, in words; at most MaxDetailBytes
 	Result  string // "ok" or the error code
 	Request string
 	Address string

@@ -31,10 +31,32 @@ type Scope struct {
 // AllScopes permits everything on everything.
 func AllScopes() []Scope { return []Scope{{Action: "*", Pattern: "*"}} }
 
+// everything stands for all names, where an operation needs its action on all: only the pattern "*" covers it.
+const everything = "*"
+
+// Check refuses a scope that permits nothing or something else than it seems to, with CodeInvalidRequest.
+func (s Scope) Check() error {
+	switch s.Action {
+	case "*", ActionClaim, ActionLease, ActionRead, ActionSeed, ActionManage, ActionTend:
+	default:
+		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, seed, manage, tend or *", quoteShort(string(s.Action)))
+	}
+	if s.Pattern == everything {
+		return nil
+	}
+	if err := CheckName(strings.TrimSuffix(s.Pattern, "*")); err != nil {
+		return Errorf(CodeInvalidRequest, "the scope's pattern %s is not allowed: it is a name, the beginning of one and '*', or '*' alone", quoteShort(s.Pattern))
+	}
+	return nil
+}
+
 // Permits reports whether the scope covers the action on the name.
 func (s Scope) Permits(a Action, name string) bool {
 	if s.Action != a && s.Action != "*" {
 		return false
+	}
+	if name == everything {
+		return s.Pattern == everything
 	}
 	if prefix, ok := strings.CutSuffix(s.Pattern, "*"); ok {
 		return strings.HasPrefix(name, prefix)
@@ -72,19 +94,35 @@ func (c Caller) permits(a Action, name string) bool {
 	return false
 }
 
-func unauthenticated() error {
-	return Errorf(CodeUnauthenticated, "send a credential: Authorization: Bearer …")
-}
-
-// permit returns the caller if its scopes cover the action on the name; CodeUnauthenticated without a caller,
-// CodeForbidden without the scope.
+// permit returns the caller and whether its scopes cover the action on the name: CodeUnauthenticated without a caller,
+// CodeForbidden without the scope (the caller is returned all the same, for the trail).
 func permit(ctx context.Context, a Action, name string) (Caller, error) {
-	c, ok := CallerFrom(ctx)
-	if !ok {
-		return Caller{}, unauthenticated()
+	c, err := someone(ctx)
+	if err != nil {
+		return Caller{}, err
 	}
 	if !c.permits(a, name) {
-		return Caller{}, Errorf(CodeForbidden, "this credential may not %s %q; ask an administrator for the scope %s:%s", a, name, a, name)
+		return c, Errorf(CodeForbidden, "this credential may not %s %q; ask an administrator for the scope %s:%s", a, name, a, name)
 	}
 	return c, nil
+}
+
+// someone returns the caller, or CodeUnauthenticated.
+func someone(ctx context.Context) (Caller, error) {
+	c, ok := CallerFrom(ctx)
+	if !ok {
+		return Caller{}, Errorf(CodeUnauthenticated, "send a credential: Authorization: Bearer …")
+	}
+	return c, nil
+}
+
+// admit checks that there is a caller, then the name, then the scope: see permit.
+func admit(ctx context.Context, a Action, name string) (Caller, error) {
+	if _, err := someone(ctx); err != nil {
+		return Caller{}, err
+	}
+	if err := CheckName(name); err != nil {
+		return Caller{}, err
+	}
+	return permit(ctx, a, name)
 }

@@ -104,6 +104,14 @@ func (e *Error) After(d time.Duration) *Error {
 	return &c
 }
 
+// asError returns err as an *Error: one that is none is a fault of ours.
+func asError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Errorf(CodeInternal, "something went wrong on our side").Because(err)
+}
+
 // CodeOf returns the code of err: "" for nil, CodeInternal for an error that carries none.
 func CodeOf(err error) Code {
 	if err == nil {

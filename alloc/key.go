@@ -43,18 +43,36 @@ func NewKey(client ClientID, operation, resource, key string, fingerprint ...str
 	}
 }
 
-// digest hashes the parts with their lengths, so that no two lists of parts run into each other.
-func digest(parts ...string) string {
+func digest(parts ...string) string { return base64.RawURLEncoding.EncodeToString(hash(parts)) }
+
+// hash hashes the parts with their lengths, so that no two lists of parts run into each other.
+func hash(parts []string) []byte {
 	h := sha256.New()
 	for _, p := range parts {
 		io.WriteString(h, strconv.Itoa(len(p))+":"+p) //nolint:errcheck // a hash never fails
 	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	return h.Sum(nil)
 }
 
 // NewToken makes a fresh token from 128 random bits.
 func NewToken() Token {
 	var b [16]byte
 	rand.Read(b[:]) //nolint:errcheck // crypto/rand.Read never returns an error
-	return Token(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))
+	return Token(encodeBits(b))
+}
+
+// encodeBits writes 128 bits as 26 characters of 0-9 and A-V.
+func encodeBits(b [16]byte) string {
+	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])
+}
+
+// keyFor makes the stored form of a client's Idempotency-Key; nil for none.
+func keyFor(c Caller, operation, resource, key, print string) (*Key, error) {
+	if key == "" {
+		return nil, nil
+	}
+	if err := CheckKey(key); err != nil {
+		return nil, err
+	}
+	return NewKey(c.Client, operation, resource, key, operation, resource, print), nil
 }

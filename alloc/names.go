@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,46 +39,75 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckID refuses an ID that is not 1 to 256 bytes of printable UTF-8 in normal form C, without control characters and
-// without surrounding space. It changes nothing: a caller that wants to repair input uses [CleanID].
+// CheckID refuses an ID that is not 1 to 256 bytes of printable UTF-8 in normal form C, without surrounding space.
+// Printable is what [unicode.IsPrint] says (so no control characters, no directional marks, no zero-width or no-break
+// spaces, of all spaces U+0020 alone) without the letters and selectors that show nothing, by which two IDs could look the same,
+// and without U+FFFD, which may stand for any character that a conversion lost. It changes nothing: a caller that wants to repair input uses [CleanID].
 func CheckID(id string) error {
-	bad := func(why string) error {
+	if why := idFault(id); why != "" {
 		return Errorf(CodeInvalidID, "the ID %s is not allowed: %s", quoteShort(id), why)
 	}
+	return nil
+}
+
+// idFault says what is wrong with an ID, "" for nothing.
+func idFault(id string) string {
 	switch {
 	case id == "":
-		return Errorf(CodeInvalidID, "an ID must not be empty")
+		return "it is empty"
 	case len(id) > MaxIDBytes:
-		return bad("it is longer than 256 bytes")
+		return fmt.Sprintf("it is longer than %d bytes", MaxIDBytes)
 	case !utf8.ValidString(id):
-		return bad("it is not valid UTF-8")
+		return "it is not valid UTF-8"
 	case strings.TrimSpace(id) != id:
-		return bad("it begins or ends with white space")
-	case !norm.NFC.IsNormalString(id):
-		return bad("it is not in Unicode normal form C")
+		return "it begins or ends with white space"
 	}
 	for _, r := range id {
-		if !unicode.IsPrint(r) {
-			return bad("it has a character that cannot be printed")
+		switch {
+		case r == utf8.RuneError:
+			return "it has U+FFFD, which stands for a character that was lost when the text was converted"
+		case !unicode.IsPrint(r), unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			return fmt.Sprintf("it has a character that cannot be seen, %U", r)
 		}
 	}
-	return nil
+	if !norm.NFC.IsNormalString(id) {
+		return "it is not in Unicode normal form C"
+	}
+	return ""
 }
 
 // CleanID brings a piece of input to the form that CheckID demands where that loses nothing: surrounding space is cut,
 // the text is brought to normal form C and, with fold, to lower case. What cannot be repaired is an error.
 func CleanID(raw string, fold bool) (ID, error) {
-	s := strings.TrimSpace(raw)
-	if utf8.ValidString(s) && len(s) <= 4*MaxIDBytes {
-		s = norm.NFC.String(s)
-		if fold {
-			s = norm.NFC.String(strings.ToLower(s))
-		}
-	}
+	s := clean(raw, fold)
 	if err := CheckID(s); err != nil {
 		return "", err
 	}
 	return ID(s), nil
+}
+
+// clean repairs what CleanID repairs and checks nothing.
+func clean(raw string, fold bool) string {
+	s := strings.TrimSpace(raw)
+	if !utf8.ValidString(s) || len(s) > 4*MaxIDBytes { // longer than the normal form could make up for
+		return s
+	}
+	s = norm.NFC.String(s)
+	if fold {
+		s = norm.NFC.String(strings.ToLower(s))
+	}
+	return s
+}
+
+// foldCase brings text to a form in which two texts are equal if they differ only in case, by Unicode's simple folding.
+func foldCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, s)
 }
 
 // quoteShort quotes input for a message: printable, and cut to a bearable length.

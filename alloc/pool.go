@@ -1,6 +1,9 @@
 package alloc
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Count is a number of IDs, numbers or items.
 type Count int64
@@ -72,6 +75,11 @@ func (c PoolConfig) Check() error {
 		return Errorf(CodeInvalidConfig, "max_batch must be 1 to %d", MaxBatchLimit)
 	}
 	return checkDescription(c.Description)
+}
+
+// words says in words what the configuration is, for the trail.
+func (c PoolConfig) words() string {
+	return fmt.Sprintf("policy %s, fold_case %t, max_batch %d, description %q", quoteShort(string(c.Policy)), c.FoldCase, c.MaxBatch, c.Description)
 }
 
 // CheckChange refuses, with CodeInvalidConfig, a change of what is fixed at creation.

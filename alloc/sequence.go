@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -41,7 +42,7 @@ type SequenceConfig struct {
 	StartAtZero bool   // the first number is 0; fixed at creation
 	Limit       Number // last number; default MaxNumber; may be raised, and lowered to what is leased
 	MaxLease    Count  // most numbers one lease may take, 1 to MaxLeaseLimit; default DefaultMaxLease
-	Segment     Count  // numbers that an environment leases at once to answer Next, 1 to MaxSegment; default DefaultSegment
+	Segment     Count  // numbers that an environment leases at once to answer Next (never above MaxLease), 1 to MaxSegment; default DefaultSegment
 }
 
 // Sequence is a sequence as stored.
@@ -87,6 +88,11 @@ func (c SequenceConfig) Check() error {
 	return checkDescription(c.Description)
 }
 
+// words says in words what the configuration is, for the trail.
+func (c SequenceConfig) words() string {
+	return fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, description %q", c.Start, c.Limit, c.MaxLease, c.Segment, c.Description)
+}
+
 // CheckChange refuses, with CodeInvalidConfig, a change of the start and a limit below what is leased (next is the
 // lowest number not leased yet).
 func (c SequenceConfig) CheckChange(to SequenceConfig, next Number) error {
@@ -105,6 +111,19 @@ func (c SequenceConfig) CheckChange(to SequenceConfig, next Number) error {
 // CheckLease is the one rule for whether a sequence leases n numbers: every Store calls it on the sequence's state as
 // it knows it before it takes anything.
 func (s Sequence) CheckLease(n Count) error {
+	if err := s.checkState(); err != nil {
+		return err
+	}
+	if err := s.checkCount(n); err != nil {
+		return err
+	}
+	if left := s.Remaining(); left < n {
+		return s.exhausted(left, n)
+	}
+	return nil
+}
+
+func (s Sequence) checkState() error {
 	switch s.State {
 	case SequenceDeleted:
 		return s.deleted()
@@ -113,15 +132,20 @@ func (s Sequence) CheckLease(n Count) error {
 	case SequenceStopped:
 		return s.stopped()
 	}
+	return nil
+}
+
+func (s Sequence) checkCount(n Count) error {
 	if n < 1 || n > s.Config.MaxLease {
 		return Errorf(CodeInvalidCount, "count must be 1 to %d for the sequence %q", s.Config.MaxLease, s.Name)
 	}
-	if left := s.Remaining(); left < n {
-		e := Errorf(CodeSequenceExhausted, "the sequence %q has %d numbers left, %d were asked for; ask for fewer or raise its limit", s.Name, left, n)
-		e.Remaining = left
-		return e
-	}
 	return nil
+}
+
+func (s Sequence) exhausted(left, n Count) error {
+	e := Errorf(CodeSequenceExhausted, "the sequence %q has %d numbers left, %d were asked for; ask for fewer or raise its limit", s.Name, left, n)
+	e.Remaining = left
+	return e
 }
 
 // Remaining is how many numbers are left to lease.

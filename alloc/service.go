@@ -3,6 +3,7 @@ package alloc
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -37,7 +38,7 @@ func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 // Trail returns the administrative steps, newest first, older than the record ID given ("": from the newest); at most
 // limit, 1 to 100.
 func (s *Service) Trail(ctx context.Context, before string, limit int) ([]AuditRecord, error) {
-	if _, err := permit(ctx, ActionRead, "*"); err != nil {
+	if _, err := permit(ctx, ActionRead, everything); err != nil {
 		return nil, err
 	}
 	if err := checkPage(limit); err != nil {
@@ -46,10 +47,30 @@ func (s *Service) Trail(ctx context.Context, before string, limit int) ([]AuditR
 	return s.store.Records(ctx, before, limit)
 }
 
-// audited runs an administrative step and ends it with its audit record, of success and of refusal alike. A step whose
-// record cannot be written is reported as failed with an unknown outcome: repeating it repeats the record.
-func (s *Service) audited(ctx context.Context, c Caller, action, target, detail string, step func() error) error {
-	err := step()
+// recordTimeout bounds the writing of an audit record, which goes on when the caller's context has ended.
+const recordTimeout = 2 * time.Second
+
+// step is an administrative operation: what it needs, and what its record says.
+type step struct {
+	need   Action
+	name   string // of the pool or sequence
+	action string
+	target string
+	detail func() string // asked for when the operation is over
+}
+
+// administer checks caller, name and scope, runs the operation and ends it with its audit record. Every call of a known
+// caller on a well-formed name leaves exactly one, of success and of refusal alike; without a caller or a name there is
+// nobody and nothing to write down. A change whose record cannot be written is reported as failed with an unknown
+// outcome: repeating it repeats the record.
+func (s *Service) administer(ctx context.Context, st step, run func() error) error {
+	caller, err := admit(ctx, st.need, st.name)
+	switch {
+	case err == nil:
+		err = run()
+	case !Is(err, CodeForbidden):
+		return err
+	}
 	result := "ok"
 	if err != nil {
 		result = string(CodeOf(err))
@@ -57,14 +78,26 @@ func (s *Service) audited(ctx context.Context, c Caller, action, target, detail 
 	at := s.now().UTC()
 	rec := AuditRecord{
 		ID: at.Format("20060102T150405.000000Z") + "-" + string(NewToken()), At: at,
-		Client: c.Client, Action: action, Target: target, Detail: detail, Result: result, Request: c.Request, Address: c.Address,
+		Client: caller.Client, Action: st.action, Target: st.target, Detail: clip(st.detail()), Result: result,
+		Request: caller.Request, Address: caller.Address,
 	}
-	if rerr := s.store.Record(ctx, rec); rerr != nil && err == nil {
+	// What was done is done, also when nobody waits for the answer any more.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if rerr := s.store.Record(rctx, rec); rerr != nil && err == nil {
 		e := Errorf(CodeUnavailable, "the change was made, but its audit record could not be written; repeat the request").Because(rerr)
 		e.Unknown, e.RetryAfter = true, time.Second
 		return e
 	}
 	return err
+}
+
+// clip bounds a record's detail: what was refused may be of any length.
+func clip(detail string) string {
+	if len(detail) > MaxDetailBytes {
+		detail = detail[:MaxDetailBytes-len("…")] + "…"
+	}
+	return strings.ToValidUTF8(detail, "")
 }
 
 func checkPage(limit int) error {

@@ -7,15 +7,11 @@ import (
 
 // CreatePool makes a pool; see Pools.CreatePool for what a repeat and a clash give. Needs ActionManage.
 func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConfig) (p Pool, created bool, err error) {
-	caller, err := s.admit(ctx, ActionManage, string(name))
-	if err != nil {
-		return Pool{}, false, err
-	}
 	config = config.WithDefaults()
-	if err := config.Check(); err != nil {
-		return Pool{}, false, err
-	}
-	err = s.audited(ctx, caller, "pool.create", poolTarget(name), fmt.Sprintf("%+v", config), func() (err error) {
+	err = s.administer(ctx, poolStep(name, "create", config.words), func() (err error) {
+		if err := config.Check(); err != nil {
+			return err
+		}
 		p, created, err = s.store.CreatePool(ctx, name, config)
 		return err
 	})
@@ -24,37 +20,36 @@ func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConf
 
 // ChangePool replaces the configuration of the pool at version from. Needs ActionManage.
 func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (p Pool, err error) {
-	caller, err := s.admit(ctx, ActionManage, string(name))
-	if err != nil {
-		return Pool{}, err
-	}
 	config = config.WithDefaults()
-	if err := config.Check(); err != nil {
-		return Pool{}, err
-	}
-	err = s.audited(ctx, caller, "pool.change", poolTarget(name), fmt.Sprintf("from version %d: %+v", from, config), func() (err error) {
+	detail := func() string { return fmt.Sprintf("from version %d to %s", from, config.words()) }
+	err = s.administer(ctx, poolStep(name, "change", detail), func() (err error) {
+		if err := config.Check(); err != nil {
+			return err
+		}
 		p, err = s.store.ChangePool(ctx, name, from, config)
 		return err
 	})
 	return p, err
 }
 
+// poolVerbs are the states that an administrator may set, with the verb of their record.
+var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", PoolDraining: "drain", PoolDeleted: "delete"}
+
 // SetPoolState pauses, resumes (PoolActive), drains or deletes a pool. Needs ActionManage.
 func (s *Service) SetPoolState(ctx context.Context, name PoolName, to PoolState) (p Pool, err error) {
-	caller, err := s.admit(ctx, ActionManage, string(name))
-	if err != nil {
-		return Pool{}, err
-	}
-	switch to {
-	case PoolActive, PoolPaused, PoolDraining, PoolDeleted:
-	default:
-		return Pool{}, Errorf(CodeInvalidRequest, "a pool has no state %q", to)
-	}
-	err = s.audited(ctx, caller, "pool.state", poolTarget(name), string(to), func() (err error) {
+	detail := func() string { return "to " + quoteShort(string(to)) }
+	err = s.administer(ctx, poolStep(name, poolVerbs[to], detail), func() (err error) {
+		if poolVerbs[to] == "" {
+			return Errorf(CodeInvalidRequest, "a pool has no state %s", quoteShort(string(to)))
+		}
 		p, err = s.store.SetPoolState(ctx, name, to)
 		return err
 	})
 	return p, err
+}
+
+func poolStep(name PoolName, verb string, detail func() string) step {
+	return step{need: ActionManage, name: string(name), action: "pool." + verb, target: poolTarget(name), detail: detail}
 }
 
 // PoolStatus is a pool with its level. LevelError stands in for a level that could not be read.
@@ -66,7 +61,7 @@ type PoolStatus struct {
 
 // Pool returns a pool with its level. Needs ActionRead.
 func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
-	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
+	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
 		return PoolStatus{}, err
 	}
 	p, err := s.store.Pool(ctx, name)
@@ -82,7 +77,7 @@ func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 // Pools returns at most limit (1 to 100) pools that are not deleted, with their levels, in the order of their names,
 // after the name given; next is what to give to go on, "" at the end. Those that the caller may not read are left out.
 func (s *Service) Pools(ctx context.Context, after PoolName, limit int) (pools []PoolStatus, next PoolName, err error) {
-	caller, err := s.someone(ctx)
+	caller, err := someone(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -127,7 +122,7 @@ type ClaimRequest struct {
 
 // Claim takes IDs; see Claims.Claim. Needs ActionClaim.
 func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
-	caller, err := s.admit(ctx, ActionClaim, string(r.Pool))
+	caller, err := admit(ctx, ActionClaim, string(r.Pool))
 	if err != nil {
 		return Claim{}, err
 	}
@@ -143,7 +138,7 @@ func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
 
 // InspectID returns what is known of one ID. Needs ActionRead.
 func (s *Service) InspectID(ctx context.Context, pool PoolName, raw string) (IDRecord, error) {
-	if _, err := s.admit(ctx, ActionRead, string(pool)); err != nil {
+	if _, err := admit(ctx, ActionRead, string(pool)); err != nil {
 		return IDRecord{}, err
 	}
 	p, err := s.store.Pool(ctx, pool)
@@ -159,7 +154,7 @@ func (s *Service) InspectID(ctx context.Context, pool PoolName, raw string) (IDR
 
 // Sweep sweeps one pool; see Claims.Sweep. Needs ActionTend.
 func (s *Service) Sweep(ctx context.Context, pool PoolName) (SweepReport, error) {
-	if _, err := s.admit(ctx, ActionTend, string(pool)); err != nil {
+	if _, err := admit(ctx, ActionTend, string(pool)); err != nil {
 		return SweepReport{}, err
 	}
 	return s.store.Sweep(ctx, pool)
@@ -175,7 +170,7 @@ type TendReport struct {
 // without error, when the context does: the next run goes on. Needs ActionTend on all.
 func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	report := TendReport{Failed: map[PoolName]error{}}
-	if _, err := permit(ctx, ActionTend, "*"); err != nil {
+	if _, err := permit(ctx, ActionTend, everything); err != nil {
 		return report, err
 	}
 	const page = 100
@@ -205,33 +200,4 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	}
 }
 
-// admit checks the scope and the name.
-func (s *Service) admit(ctx context.Context, a Action, name string) (Caller, error) {
-	if _, err := s.someone(ctx); err != nil {
-		return Caller{}, err
-	}
-	if err := CheckName(name); err != nil {
-		return Caller{}, err
-	}
-	return permit(ctx, a, name)
-}
-
-func (s *Service) someone(ctx context.Context) (Caller, error) {
-	c, ok := CallerFrom(ctx)
-	if !ok {
-		return Caller{}, unauthenticated()
-	}
-	return c, nil
-}
-
 func poolTarget(n PoolName) string { return "pool/" + string(n) }
-
-func keyFor(c Caller, operation, resource, key, print string) (*Key, error) {
-	if key == "" {
-		return nil, nil
-	}
-	if err := CheckKey(key); err != nil {
-		return nil, err
-	}
-	return NewKey(c.Client, operation, resource, key, operation, resource, print), nil
-}

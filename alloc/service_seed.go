@@ -1,6 +1,10 @@
 package alloc
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+)
 
 // SeedEntry is one piece of input: the raw text and the line it stands on, from 1.
 type SeedEntry struct {
@@ -15,14 +19,15 @@ type SeedRequest struct {
 	Key     string // Idempotency-Key; "" for none
 }
 
-// SeedFinding is one entry that was not added, or is worth a look.
+// SeedFinding is one entry that was added, was not added, or is worth a look.
 type SeedFinding struct {
 	Line   int
-	ID     string // as cleaned where that was possible, else quoted and cut short
-	Reason string
+	ID     string // as cleaned; of an invalid one what can be shown, quoted and cut short
+	Reason string // "" where the outcome says all
 }
 
-// SeedReport says what became of each entry. Of each outcome it has the first SeedExamples findings.
+// SeedReport says what became of each entry: each is counted once under one outcome. Of each outcome it has the first
+// SeedExamples findings, in the order of their lines.
 type SeedReport struct {
 	Pool      PoolName
 	Job       JobID
@@ -36,14 +41,174 @@ type SeedReport struct {
 	ConflictFirst  []SeedFinding
 	InvalidFirst   []SeedFinding
 	CaseFirst      []SeedFinding // IDs that differ only in case from one before
-	CaseOnly       Count         // how many such IDs there are
+	CaseOnly       Count         // how many such IDs there are; 0 in a pool that folds case
 }
 
 // SeedExamples is how many findings of each kind a report has.
 const SeedExamples = 20
 
-// Seed cleans and checks the entries, drops repeats, adds the rest and reports. Bad entries never stop good ones.
-// Needs ActionSeed. A repeat after an error is safe: it adds what is missing.
+// Seed cleans and checks the entries, drops repeats (the first line wins), adds the rest and reports. Bad entries never
+// stop good ones. CodeInvalidRequest without any entry; else as Claims.Seed. Needs ActionSeed.
+//
+// A repeat is safe at any time: it adds what is missing. With a key it is the same job as long as the entries are the
+// same, and what that job added before counts as added again; without one it counts as duplicate. The same key with
+// other entries is simply another job.
+//
+// After an error half-way (with Unknown set, as something was changed) the report has the counts of what was done.
 func (s *Service) Seed(ctx context.Context, r SeedRequest) (SeedReport, error) {
-	return SeedReport{}, nil
+	report := SeedReport{Pool: r.Pool}
+	st := step{
+		need: ActionSeed, name: string(r.Pool), action: "pool.seed", target: poolTarget(r.Pool),
+		detail: func() string { return report.words(len(r.Entries)) },
+	}
+	err := s.administer(ctx, st, func() error { return s.seed(ctx, r, &report) })
+	return report, err
+}
+
+func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) error {
+	caller, err := someone(ctx)
+	if err != nil {
+		return err
+	}
+	if len(r.Entries) == 0 {
+		return Errorf(CodeInvalidRequest, "there are no IDs in the request; send at least one")
+	}
+	if report.Job, err = seedJob(caller.Client, r); err != nil {
+		return err
+	}
+	pool, err := s.store.Pool(ctx, r.Pool)
+	if err != nil {
+		return err
+	}
+	if err := pool.CheckSeed(); err != nil {
+		return err
+	}
+	wanted := report.sift(r.Entries, pool.Config.FoldCase)
+	done := 0
+	for batch := range slices.Chunk(wanted, MaxSeedIDs) {
+		if err := s.seedBatch(ctx, report, batch); err != nil {
+			return halfway(err, done, len(wanted))
+		}
+		done += len(batch)
+	}
+	return nil
+}
+
+// seedJob names the job: at random, or by client, pool, key and entries, so that a keyed repeat is the same one.
+func seedJob(client ClientID, r SeedRequest) (JobID, error) {
+	if r.Key == "" {
+		return JobID(NewToken()), nil
+	}
+	if err := CheckKey(r.Key); err != nil {
+		return "", err
+	}
+	parts := make([]string, 0, 3+len(r.Entries))
+	parts = append(parts, string(client), string(r.Pool), r.Key)
+	for _, e := range r.Entries {
+		parts = append(parts, e.Raw)
+	}
+	return JobID(encodeBits([16]byte(hash(parts)))), nil
+}
+
+// wantedID is an ID to add, with the line that wants it.
+type wantedID struct {
+	line int
+	id   ID
+}
+
+// sift splits the entries into what is to be added and what is invalid, repeated or worth a warning.
+func (r *SeedReport) sift(entries []SeedEntry, fold bool) []wantedID {
+	wanted := make([]wantedID, 0, len(entries))
+	lines := make(map[ID]int, len(entries))
+	folded := make(map[string]wantedID)
+	for _, e := range entries {
+		text := clean(e.Raw, fold)
+		if why := idFault(text); why != "" {
+			r.Invalid++
+			note(&r.InvalidFirst, SeedFinding{e.Line, quoteShort(text), why})
+			continue
+		}
+		w := wantedID{e.Line, ID(text)}
+		if line, ok := lines[w.id]; ok {
+			r.Duplicate++
+			note(&r.DuplicateFirst, SeedFinding{e.Line, text, fmt.Sprintf("it is on line %d already", line)})
+			continue
+		}
+		lines[w.id] = e.Line
+		wanted = append(wanted, w)
+		if fold {
+			continue
+		}
+		key := foldCase(text)
+		if first, ok := folded[key]; ok {
+			r.CaseOnly++
+			note(&r.CaseFirst, SeedFinding{e.Line, text, fmt.Sprintf("it differs only in case from %s on line %d", first.id, first.line)})
+			continue
+		}
+		folded[key] = w
+	}
+	return wanted
+}
+
+// seedBatch adds up to MaxSeedIDs and counts the outcomes.
+func (s *Service) seedBatch(ctx context.Context, r *SeedReport, batch []wantedID) error {
+	if err := ctx.Err(); err != nil {
+		return Errorf(CodeUnavailable, "there was no time left").Because(err)
+	}
+	ids := make([]ID, len(batch))
+	for i, w := range batch {
+		ids[i] = w.id
+	}
+	outcomes, err := s.store.Seed(ctx, SeedBatch{Pool: r.Pool, Job: r.Job, IDs: ids})
+	if err != nil {
+		return err
+	}
+	if len(outcomes) != len(batch) {
+		e := Errorf(CodeInternal, "the store gave %d outcomes for %d IDs", len(outcomes), len(batch))
+		e.Unknown = true
+		return e
+	}
+	for i, w := range batch {
+		finding := SeedFinding{Line: w.line, ID: string(w.id)}
+		switch outcomes[i] {
+		case SeedAdded:
+			r.Added++
+			note(&r.AddedFirst, finding)
+		case SeedConflict:
+			r.Conflict++
+			finding.Reason = "it is in the pool and taken"
+			note(&r.ConflictFirst, finding)
+		default:
+			r.Duplicate++
+			finding.Reason = "it is in the pool already"
+			note(&r.DuplicateFirst, finding)
+		}
+	}
+	return nil
+}
+
+// note puts a finding into a list of the first SeedExamples by line.
+func note(list *[]SeedFinding, f SeedFinding) {
+	i, _ := slices.BinarySearchFunc(*list, f.Line+1, func(g SeedFinding, line int) int { return g.Line - line })
+	if i < SeedExamples {
+		*list = slices.Insert(*list, i, f)
+		*list = (*list)[:min(len(*list), SeedExamples)]
+	}
+}
+
+// halfway says how far a seeding came before err.
+func halfway(err error, done, all int) error {
+	e := *asError(err)
+	if done == 0 && !e.Unknown {
+		return err
+	}
+	e.Message = fmt.Sprintf("%d of %d IDs were settled, the counts say how; then: %s; sending the same again is safe, it adds what is missing",
+		done, all, e.Message)
+	e.Unknown = true
+	return &e
+}
+
+func (r *SeedReport) words(entries int) string {
+	return fmt.Sprintf("job %s, %d entries: added %d, duplicate %d, conflict %d, invalid %d, differing only in case %d",
+		r.Job, entries, r.Added, r.Duplicate, r.Conflict, r.Invalid, r.CaseOnly)
 }

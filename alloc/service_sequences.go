@@ -5,17 +5,13 @@ import (
 	"fmt"
 )
 
-// CreateSequence makes a sequence; see Sequences.CreateSequence. Needs ActionManage.
+// CreateSequence makes a sequence; see Sequences.CreateSequence for what a repeat and a clash give. Needs ActionManage.
 func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config SequenceConfig) (q Sequence, created bool, err error) {
-	caller, err := s.admit(ctx, ActionManage, string(name))
-	if err != nil {
-		return Sequence{}, false, err
-	}
 	config = config.WithDefaults()
-	if err := config.Check(); err != nil {
-		return Sequence{}, false, err
-	}
-	err = s.audited(ctx, caller, "sequence.create", sequenceTarget(name), fmt.Sprintf("%+v", config), func() (err error) {
+	err = s.administer(ctx, sequenceStep(name, "create", config.words), func() (err error) {
+		if err := config.Check(); err != nil {
+			return err
+		}
 		q, created, err = s.store.CreateSequence(ctx, name, config)
 		return err
 	})
@@ -24,42 +20,41 @@ func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config 
 
 // ChangeSequence replaces the configuration of the sequence at version from. Needs ActionManage.
 func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (q Sequence, err error) {
-	caller, err := s.admit(ctx, ActionManage, string(name))
-	if err != nil {
-		return Sequence{}, err
-	}
 	config = config.WithDefaults()
-	if err := config.Check(); err != nil {
-		return Sequence{}, err
-	}
-	err = s.audited(ctx, caller, "sequence.change", sequenceTarget(name), fmt.Sprintf("from version %d: %+v", from, config), func() (err error) {
+	detail := func() string { return fmt.Sprintf("from version %d to %s", from, config.words()) }
+	err = s.administer(ctx, sequenceStep(name, "change", detail), func() (err error) {
+		if err := config.Check(); err != nil {
+			return err
+		}
 		q, err = s.store.ChangeSequence(ctx, name, from, config)
 		return err
 	})
 	return q, err
 }
 
+// sequenceVerbs are the states that an administrator may set, with the verb of their record.
+var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequencePaused: "pause", SequenceDeleted: "delete"}
+
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. Needs ActionManage.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (q Sequence, err error) {
-	caller, err := s.admit(ctx, ActionManage, string(name))
-	if err != nil {
-		return Sequence{}, err
-	}
-	switch to {
-	case SequenceActive, SequencePaused, SequenceDeleted:
-	default:
-		return Sequence{}, Errorf(CodeInvalidRequest, "a sequence cannot be set to %q", to)
-	}
-	err = s.audited(ctx, caller, "sequence.state", sequenceTarget(name), string(to), func() (err error) {
+	detail := func() string { return "to " + quoteShort(string(to)) }
+	err = s.administer(ctx, sequenceStep(name, sequenceVerbs[to], detail), func() (err error) {
+		if sequenceVerbs[to] == "" {
+			return Errorf(CodeInvalidRequest, "a sequence cannot be set to the state %s", quoteShort(string(to)))
+		}
 		q, err = s.store.SetSequenceState(ctx, name, to)
 		return err
 	})
 	return q, err
 }
 
+func sequenceStep(name SequenceName, verb string, detail func() string) step {
+	return step{need: ActionManage, name: string(name), action: "sequence." + verb, target: sequenceTarget(name), detail: detail}
+}
+
 // Sequence returns a sequence with its position. Needs ActionRead.
 func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, error) {
-	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
+	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
 		return Sequence{}, err
 	}
 	q, err := s.store.Sequence(ctx, name)
@@ -74,7 +69,7 @@ func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, er
 
 // Sequences is to sequences what Pools is to pools.
 func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) (sequences []Sequence, next SequenceName, err error) {
-	caller, err := s.someone(ctx)
+	caller, err := someone(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,7 +100,7 @@ func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) 
 // Leases returns entries of a sequence's ledger, highest first, below the start given (0: from the top); at most limit,
 // 1 to 100. Needs ActionRead.
 func (s *Service) Leases(ctx context.Context, name SequenceName, below Number, limit int) ([]LeaseRecord, error) {
-	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
+	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
 		return nil, err
 	}
 	if err := checkPage(limit); err != nil {
@@ -162,7 +157,7 @@ func (s *Service) lease(ctx context.Context, operation string, r LeaseRequest, l
 }
 
 func (s *Service) admitLease(ctx context.Context, r LeaseRequest, limit Count) (Caller, error) {
-	caller, err := s.admit(ctx, ActionLease, string(r.Sequence))
+	caller, err := admit(ctx, ActionLease, string(r.Sequence))
 	if err != nil {
 		return Caller{}, err
 	}
