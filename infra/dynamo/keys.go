@@ -1,0 +1,153 @@
+package dynamo
+
+import (
+	"strconv"
+	"strings"
+
+	"idpool/alloc"
+)
+
+// The items of pools, by partition and sort key. Names of pools have no '#', so no two keys run into each other.
+//
+//	I#pool#id        I          one ID: who owns it is decided here alone
+//	P#pool           H          head of the pool's queue of chunks, with configuration and the last sweep's counts
+//	P#pool           L          lock of the sweep: keeps two apart, never trusted
+//	P#pool#series#n  C          chunk n: immutable, lists about 20 IDs with their generations
+//	P#pool#R         I#id#g     generation g of an ID is on its way back, or will be
+//	P#pool#R         V#hash#t   the key record with token t is given up, or was about to be
+//	P#pool#V         time       sample of the level, one a minute
+//	N#pool           name       catalogue
+//	K#hash           K          key record: the intent of a keyed claim
+//	J#job            B#pool#d   one batch of a seeding job; d is the digest of its IDs
+const (
+	skID        = "I"
+	skHead      = "H"
+	skSweepLock = "L"
+	skChunk     = "C"
+	skKeyRecord = "K"
+
+	pkPoolCatalogue = "N#pool"
+)
+
+// Names of attributes. They are short because every item on the path of a claim stays within one write unit, and the
+// length of a name counts. One name means the same in every item that has it.
+const (
+	AttrPK = "pk"
+	AttrSK = "sk"
+
+	AttrState      = "s"   // state of an ID, a key record, a batch or a catalogue item
+	AttrGeneration = "g"   // generation of an ID; of a batch: the one that its IDs begin with
+	AttrToken      = "t"   // who owns an ID, a key record, a lock; what a return gives back
+	AttrVersion    = "v"   // of a key record: raised with every change of it
+	AttrExpires    = "exp" // second from which the item counts as absent; DynamoDB's TTL removes it later
+
+	AttrJob      = "j" // of an ID: the seeding that brought it
+	AttrBatch    = "n" // of an ID: tag of the batch within the job; of a chunk: tag of the batch that it publishes
+	AttrTaken    = "a" // when the ID was taken or the record born, in milliseconds
+	AttrBy       = "b" // of an ID: the client that took it
+	AttrKey      = "k" // of an ID or a return: hash of the key record
+	AttrOwner    = "o" // of an ID
+	AttrMetadata = "m" // of an ID
+	AttrHoldEnd  = "u" // of an ID: when its hold ends, in milliseconds
+
+	AttrLow       = "lo" // of a head: oldest chunk with unsettled listings
+	AttrNext      = "nx" // of a head: next chunk to lease
+	AttrTail      = "tl" // of a head: number of published chunks
+	AttrPublished = "pb" // of a head: listings in all published chunks
+	AttrSeeded    = "sd" // of a head: IDs ever added; of a chunk: how many of its listings are of IDs added by it
+	AttrSeries    = "se" // of a head: the chunk series, raised by a rebuild
+	AttrRebuild   = "rb" // of a head: there while a rebuild is on
+
+	AttrListings = "l"  // of a chunk or key record: "generation ID" each
+	AttrBefore   = "bf" // of a chunk: listings in the chunks before it
+	AttrSource   = "x"  // of a chunk: who put it, unique to the put
+	AttrPrint    = "fp" // of a key record: fingerprint of the request
+
+	AttrReason = "r" // of a return: why
+	AttrDue    = "d" // of a return: not before, in milliseconds
+	AttrID     = "i" // of a return: the ID
+)
+
+// Values of AttrState in ID items.
+const (
+	StateFree      = "f"
+	StateHeld      = "h"
+	StateClaimed   = "c"
+	StateReturning = "r"
+	StateRetired   = "x"
+	StateForgotten = "z" // taken from a pool with PolicyForget; TTL removes it
+)
+
+// Values of AttrState in key records.
+const (
+	RecordLive   = "l"
+	RecordEnded  = "e" // at least one of its IDs has come back or been retired
+	RecordVoid   = "v" // given up while it owned something; does not expire
+	RecordFailed = "f" // given up and owns nothing; counts as absent
+)
+
+// Values of AttrReason in return items.
+const (
+	ReasonRelease = "release" // its owner gave it back
+	ReasonHold    = "hold"    // it comes back when its hold ends
+	ReasonGivenUp = "givenup" // a batch without a key that could not be completed
+	ReasonVoid    = "void"    // a keyed batch that could not be completed
+)
+
+func idKey(pool alloc.PoolName, id alloc.ID) Key {
+	return Key{PK: "I#" + string(pool) + "#" + string(id), SK: skID}
+}
+
+func headKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), SK: skHead} }
+
+func sweepLockKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), SK: skSweepLock} }
+
+func chunkKey(pool alloc.PoolName, series, n int64) Key {
+	return Key{PK: "P#" + string(pool) + "#" + strconv.FormatInt(series, 10) + "#" + strconv.FormatInt(n, 10), SK: skChunk}
+}
+
+func returnsPK(pool alloc.PoolName) string { return "P#" + string(pool) + "#R" }
+
+func returnKey(pool alloc.PoolName, l listing) Key {
+	return Key{PK: returnsPK(pool), SK: "I#" + string(l.id) + "#" + strconv.FormatInt(l.gen, 10)}
+}
+
+func voidKey(pool alloc.PoolName, hash, token string) Key {
+	return Key{PK: returnsPK(pool), SK: "V#" + hash + "#" + token}
+}
+
+func samplesPK(pool alloc.PoolName) string { return "P#" + string(pool) + "#V" }
+
+func catalogueKey(pool alloc.PoolName) Key { return Key{PK: pkPoolCatalogue, SK: string(pool)} }
+
+func recordKey(hash string) Key { return Key{PK: "K#" + hash, SK: skKeyRecord} }
+
+func batchKey(job string, pool alloc.PoolName, digest string) Key {
+	return Key{PK: "J#" + job, SK: batchPrefix(pool) + digest}
+}
+
+func batchPrefix(pool alloc.PoolName) string { return "B#" + string(pool) + "#" }
+
+// listing says that generation gen of an ID may be free: a hint, never a right. Whoever acts on it tests both.
+type listing struct {
+	id  alloc.ID
+	gen int64
+}
+
+// String is the stored form, "generation ID" with the generation to base 36.
+func (l listing) String() string { return strconv.FormatInt(l.gen, 36) + " " + string(l.id) }
+
+func parseListing(s string) (listing, bool) {
+	gen, id, ok := strings.Cut(s, " ")
+	if !ok {
+		return listing{}, false
+	}
+	g, err := strconv.ParseInt(gen, 36, 64)
+	return listing{id: alloc.ID(id), gen: g}, err == nil && id != ""
+}
+
+// item begins an item with its key.
+func item(k Key, attrs Item) Item {
+	attrs[AttrPK], attrs[AttrSK] = k.PK, k.SK
+	return attrs
+}
