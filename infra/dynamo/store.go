@@ -17,8 +17,9 @@ type Config struct {
 // Store is alloc.Store on one DynamoDB table. What it holds in memory (warm stock, heads of at most 30 seconds of age)
 // saves round trips and is never trusted for uniqueness. It holds no mutex across a call of its Table.
 type Store struct {
-	table Table
-	now   func() time.Time
+	table     Table
+	now       func() time.Time
+	sequences sequenceHeads
 }
 
 // New returns a Store with nothing in memory.
