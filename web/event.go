@@ -11,23 +11,24 @@ import (
 
 // Keys of the attributes of a request's log event.
 const (
-	KeyRequestID  = "request_id"
-	KeyMethod     = "method"
-	KeyRoute      = "route" // the pattern, never the path: a path is the client's text
-	KeyStatus     = "status"
-	KeyCode       = "code"
-	KeyDuration   = "duration_ms"
-	KeyBytesIn    = "bytes_in" // as announced; -1 if it was not
-	KeyBytesOut   = "bytes_out"
-	KeyClient     = "client"
-	KeyAddress    = "address"
-	KeyPool       = "pool"
-	KeySequence   = "sequence"
-	KeyCount      = "count"
-	KeyKeyed      = "keyed"    // an Idempotency-Key came with it; never the key
-	KeyReplayed   = "replayed" // the answer of an earlier request with the same key
-	KeyError      = "error"
-	KeyPanicStack = "stack"
+	KeyRequestID    = "request_id"
+	KeyMethod       = "method"
+	KeyRoute        = "route" // the pattern, never the path: a path is the client's text
+	KeyStatus       = "status"
+	KeyCode         = "code"
+	KeyDuration     = "duration_ms"
+	KeyBytesIn      = "bytes_in" // as announced; -1 if it was not
+	KeyBytesOut     = "bytes_out"
+	KeyClient       = "client"
+	KeyAddress      = "address"
+	KeyPool         = "pool"
+	KeySequence     = "sequence"
+	KeyCount        = "count"
+	KeyKeyed        = "keyed"    // an Idempotency-Key came with it; never the key
+	KeyReplayed     = "replayed" // the answer of an earlier request with the same key
+	KeyError        = "error"
+	KeyPartialError = "partial_error" // of a part of an answer; may come several times
+	KeyPanicStack   = "stack"
 )
 
 // event collects what is known of one request, to be logged once at its end.

@@ -30,23 +30,42 @@ type Problem struct {
 	// OutcomeUnknown says that the request may have been carried out although it is reported as failed. A repeat with
 	// the same Idempotency-Key finds out.
 	OutcomeUnknown bool `json:"outcome_unknown,omitzero"`
+
+	// Report is what was done before it failed, in the form of the answer of a success.
+	Report any `json:"report,omitempty"`
 }
 
 // internalDetail is all that a client learns of a fault of ours.
 const internalDetail = "something went wrong on our side; repeat the request with the same Idempotency-Key, and if it fails again report the request_id"
 
-// WriteError answers with the problem document of err and leaves its code in the log event of the request. The cause of
-// an error reaches the log alone, and only where the fault is not the client's: messages of the others may quote IDs.
+// WriteError answers with the problem document of err.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	p := Describe(w, r, err)
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a Problem has nothing that JSON cannot say, and a report is an answer of ours
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone; there is nobody to tell
+}
+
+// Describe returns the problem document of err for an answer in any form, sets the headers that belong to it, and leaves
+// its code in the log event of the request. The cause of an error reaches the log alone, and only where the fault is not
+// the client's: messages of the others may quote IDs.
+func Describe(w http.ResponseWriter, r *http.Request, err error) Problem {
 	e := asError(err)
 	p := problemOf(e)
 	p.RequestID = RequestID(r.Context())
+	if reported, ok := errors.AsType[*reportedError](err); ok {
+		p.Report = reported.report
+	}
 	Note(r.Context(), slog.String(KeyCode, string(p.Code)))
 	if p.Status >= http.StatusInternalServerError {
 		Note(r.Context(), slog.String(KeyError, e.Error()))
 	}
-
 	h := w.Header()
+	h.Set("Cache-Control", "no-store")
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", strconv.FormatInt(retrySeconds(e.RetryAfter), 10))
@@ -55,15 +74,29 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 			h.Set("WWW-Authenticate", "Bearer")
 		}
 	}
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	body, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // a Problem has nothing that JSON cannot say
-	}
-	w.WriteHeader(p.Status)
-	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone; there is nobody to tell
+	return p
 }
+
+// Explain returns the code and the client-safe sentence of an error that spoils only a part of an answer, and leaves the
+// whole of it in the log event of the request.
+func Explain(ctx context.Context, err error) (code alloc.Code, detail string) {
+	e := asError(err)
+	p := problemOf(e)
+	if p.Status >= http.StatusInternalServerError {
+		Note(ctx, slog.String(KeyPartialError, e.Error()))
+	}
+	return p.Code, p.Detail
+}
+
+// WithReport adds to an error what was done before it; the client finds it in the problem document.
+func WithReport(err error, report any) error { return &reportedError{err, report} }
+
+type reportedError struct {
+	error
+	report any
+}
+
+func (e *reportedError) Unwrap() error { return e.error }
 
 func problemOf(e *alloc.Error) Problem {
 	code := e.Code
@@ -101,10 +134,4 @@ func asError(err error) *alloc.Error {
 // retrySeconds is a hint as Retry-After has it: whole seconds, rounded up, at least 1.
 func retrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
-}
-
-// Explain returns the code and the client-safe sentence of an error that is only a part of an answer.
-func Explain(err error) (code alloc.Code, detail string) {
-	p := problemOf(asError(err))
-	return p.Code, p.Detail
 }

@@ -54,10 +54,10 @@ func newPoolAnswer(p alloc.Pool) poolAnswer {
 	return poolAnswer{Name: p.Name, State: p.State, Version: p.Version, Created: utc(p.Created), Config: poolConfig(p.Config)}
 }
 
-func newPoolStatus(s alloc.PoolStatus) poolAnswer {
+func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
 	p := newPoolAnswer(s.Pool)
 	if s.LevelError != nil {
-		code, detail := web.Explain(s.LevelError)
+		code, detail := web.Explain(ctx, s.LevelError)
 		p.LevelError = &partialError{code, detail}
 		return p
 	}
@@ -105,7 +105,7 @@ func (a api) pool(ctx context.Context, q request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: newPoolStatus(s), version: s.Pool.Version}, nil
+	return answer{status: http.StatusOK, body: newPoolStatus(ctx, s), version: s.Pool.Version}, nil
 }
 
 type poolsAnswer struct {
@@ -128,7 +128,7 @@ func (a api) pools(ctx context.Context, q request) (answer, error) {
 	}
 	body := poolsAnswer{Pools: make([]poolAnswer, len(pools)), Next: next}
 	for i, s := range pools {
-		body.Pools[i] = newPoolStatus(s)
+		body.Pools[i] = newPoolStatus(ctx, s)
 	}
 	return answer{status: http.StatusOK, body: body}, nil
 }

@@ -64,17 +64,25 @@ func (a api) seed(ctx context.Context, q request) (answer, error) {
 	}
 	web.Note(ctx, slog.Int(web.KeyCount, len(entries)))
 	r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: entries, Key: key})
-	if err != nil {
+	switch {
+	case err == nil:
+		return answer{status: http.StatusOK, body: newSeedAnswer(r)}, nil
+	case r.Added+r.Duplicate+r.Conflict > 0:
+		return answer{}, web.WithReport(err, newSeedAnswer(r))
+	default:
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: seedAnswer{
+}
+
+func newSeedAnswer(r alloc.SeedReport) seedAnswer {
+	return seedAnswer{
 		Pool: r.Pool, Job: r.Job, Added: r.Added, Duplicate: r.Duplicate, Conflict: r.Conflict, Invalid: r.Invalid, CaseOnly: r.CaseOnly,
 		First: seedFirst{
 			Added: findings(r.AddedFirst), Duplicate: findings(r.DuplicateFirst), Conflict: findings(r.ConflictFirst),
 			Invalid: findings(r.InvalidFirst), CaseOnly: findings(r.CaseFirst),
 		},
 		Warnings: seedWarnings(r),
-	}}, nil
+	}
 }
 
 func seedWarnings(r alloc.SeedReport) []string {

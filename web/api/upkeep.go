@@ -66,7 +66,7 @@ func (a api) tend(ctx context.Context, _ request) (answer, error) {
 		body.Swept[i] = sweepAnswer(s)
 	}
 	for name, err := range r.Failed {
-		code, detail := web.Explain(err)
+		code, detail := web.Explain(ctx, err)
 		body.Failed = append(body.Failed, failedPool{name, partialError{code, detail}})
 	}
 	slices.SortFunc(body.Failed, func(x, y failedPool) int { return cmp.Compare(x.Pool, y.Pool) })

@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web"
+)
+
+// The query of the overview: each list goes on after a name, by itself.
+const (
+	afterPool     = "pools_after"
+	afterSequence = "sequences_after"
+	pageSize      = "limit"
+)
+
+// panelTimeout is how long one panel may take, so that one that hangs leaves time for the others.
+const panelTimeout = 3 * time.Second
+
+func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
+	if err := web.RequireCaller(r); err != nil {
+		return nil, err
+	}
+	q := listQuery{values: r.URL.Query()}
+	return templates.Home(templates.Overview{
+		Frame:     d.frame("Overview"),
+		Pools:     d.pools(r, q),
+		Sequences: d.sequences(r, q),
+	}), nil
+}
+
+func (d *dashboard) pools(r *http.Request, q listQuery) templates.PoolsPanel {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	after, err := q.after(afterPool)
+	if err != nil {
+		return templates.PoolsPanel{Failure: failure(r, err, q.with(afterPool, ""))}
+	}
+	pools, next, err := d.svc.Pools(ctx, alloc.PoolName(after), q.limit())
+	if err != nil {
+		return templates.PoolsPanel{Failure: failure(r, err, q.with(afterPool, after))}
+	}
+	panel := templates.PoolsPanel{Paging: q.paging(afterPool, string(next))}
+	for _, p := range pools {
+		panel.Rows = append(panel.Rows, poolRow(ctx, p, d.now()))
+	}
+	return panel
+}
+
+func (d *dashboard) sequences(r *http.Request, q listQuery) templates.SequencesPanel {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	after, err := q.after(afterSequence)
+	if err != nil {
+		return templates.SequencesPanel{Failure: failure(r, err, q.with(afterSequence, ""))}
+	}
+	sequences, next, err := d.svc.Sequences(ctx, alloc.SequenceName(after), q.limit())
+	if err != nil {
+		return templates.SequencesPanel{Failure: failure(r, err, q.with(afterSequence, after))}
+	}
+	panel := templates.SequencesPanel{Paging: q.paging(afterSequence, string(next))}
+	for _, s := range sequences {
+		panel.Rows = append(panel.Rows, sequenceRow(s))
+	}
+	return panel
+}
+
+// failure is what a panel shows in place of its rows. The error is in the log event of the request.
+func failure(r *http.Request, err error, retry string) *templates.Failure {
+	_, detail := web.Explain(r.Context(), err)
+	return &templates.Failure{Message: sentence(detail), RequestID: web.RequestID(r.Context()), Retry: retry}
+}
+
+// listQuery is the query of a page with lists.
+type listQuery struct{ values url.Values }
+
+// limit is 25, 50 or 100; what is none of these is 25.
+func (q listQuery) limit() int {
+	switch n, _ := strconv.Atoi(q.values.Get(pageSize)); n {
+	case 50, 100:
+		return n
+	default:
+		return 25
+	}
+}
+
+func (q listQuery) after(key string) (string, error) {
+	name := q.values.Get(key)
+	if name == "" {
+		return "", nil
+	}
+	return name, alloc.CheckName(name)
+}
+
+// with is the address of the page with one list going on elsewhere and the rest as it is.
+func (q listQuery) with(key, after string) string {
+	values := url.Values{}
+	for _, k := range []string{afterPool, afterSequence} {
+		if v, err := q.after(k); err == nil && v != "" {
+			values.Set(k, v)
+		}
+	}
+	if n := q.limit(); n != 25 {
+		values.Set(pageSize, strconv.Itoa(n))
+	}
+	values.Set(key, after)
+	if after == "" {
+		values.Del(key)
+	}
+	if len(values) == 0 {
+		return "/"
+	}
+	return "/?" + values.Encode()
+}
+
+func (q listQuery) paging(key, next string) templates.Paging {
+	var p templates.Paging
+	if q.values.Get(key) != "" {
+		p.First = q.with(key, "")
+	}
+	if next != "" {
+		p.Next = q.with(key, next)
+	}
+	return p
+}
+
+// poolRow shows one pool at the time now.
+func poolRow(ctx context.Context, s alloc.PoolStatus, now time.Time) templates.PoolRow {
+	row := templates.PoolRow{Name: string(s.Pool.Name), Description: s.Pool.Config.Description, State: poolState(s)}
+	if s.LevelError != nil {
+		_, detail := web.Explain(ctx, s.LevelError)
+		row.Unknown = sentence(detail)
+		return row
+	}
+	l := s.Level
+	all := max(l.Seeded, l.Available)
+	row.Meter = templates.Meter{
+		Value: strconv.FormatInt(int64(l.Available), 10), Max: strconv.FormatInt(max(1, int64(all)), 10),
+		Label: fmt.Sprintf("%s of %s available", grouped(l.Available), grouped(all)), Tone: row.State.Tone,
+	}
+	row.Available, row.Claimed, row.Seeded = grouped(l.Available), grouped(l.Claimed), grouped(l.Seeded)
+	row.Others = others(l)
+	if !l.CountedAt.IsZero() {
+		row.Counted = clock(l.CountedAt, now)
+		row.Counted.Stale = now.Sub(l.CountedAt) > staleAfter
+	}
+	return row
+}
+
+// staleAfter is three runs of the schedule.
+const staleAfter = 3 * time.Minute

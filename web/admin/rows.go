@@ -1,0 +1,149 @@
+package admin
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"idpool/alloc"
+	"idpool/templates"
+)
+
+// lowShare is the part of a pool or sequence below which what is left needs a person.
+const lowShare = 0.1
+
+func poolState(s alloc.PoolStatus) templates.State {
+	l := s.Level
+	switch {
+	case s.LevelError != nil:
+		return templates.State{Tone: templates.ToneBad, Text: "level unknown"}
+	case s.Pool.State != alloc.PoolActive:
+		return templates.State{Tone: templates.ToneOff, Text: string(s.Pool.State)}
+	case l.Available == 0 && l.Seeded == 0:
+		return templates.State{Tone: templates.ToneWarn, Text: "nothing seeded"}
+	case l.Available == 0:
+		return templates.State{Tone: templates.ToneBad, Text: "exhausted"}
+	case float64(l.Available) < lowShare*float64(l.Seeded):
+		return templates.State{Tone: templates.ToneWarn, Text: "below 10 %"}
+	default:
+		return templates.State{Tone: templates.ToneGood, Text: string(s.Pool.State)}
+	}
+}
+
+// others says what is neither free nor claimed.
+func others(l alloc.Level) string {
+	var parts []string
+	for _, p := range []struct {
+		n    alloc.Count
+		word string
+	}{{l.Held, "held"}, {l.Returning, "returning"}, {l.Retired, "retired"}, {l.Forgotten, "forgotten"}} {
+		if p.n > 0 {
+			parts = append(parts, grouped(p.n)+" "+p.word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sequenceRow shows one sequence.
+func sequenceRow(s alloc.Sequence) templates.SequenceRow {
+	row := templates.SequenceRow{
+		Name: string(s.Name), Description: s.Config.Description, State: sequenceState(s), Limit: grouped(s.Config.Limit), Epoch: grouped(s.Epoch),
+	}
+	used := usedShare(s)
+	row.Used = percent(used)
+	row.Meter = templates.Meter{
+		Value: strconv.FormatFloat(used, 'f', 6, 64), Max: "1", Label: row.Used + " used", Tone: row.State.Tone,
+	}
+	if s.State == alloc.SequenceStopped {
+		// Its counter is missing or wrong: what it says is no position.
+		row.Used, row.Meter.Value, row.Meter.Label = "–", "0", "position not known"
+		return row
+	}
+	if s.Next <= s.Config.Limit {
+		row.Next = grouped(s.Next)
+	}
+	return row
+}
+
+func sequenceState(s alloc.Sequence) templates.State {
+	switch {
+	case s.State == alloc.SequenceStopped:
+		return templates.State{Tone: templates.ToneBad, Text: "stopped, rebuild it"}
+	case s.State != alloc.SequenceActive:
+		return templates.State{Tone: templates.ToneOff, Text: string(s.State)}
+	case s.Next > s.Config.Limit:
+		return templates.State{Tone: templates.ToneBad, Text: "exhausted"}
+	case usedShare(s) > 1-lowShare:
+		return templates.State{Tone: templates.ToneWarn, Text: "below 10 % left"}
+	default:
+		return templates.State{Tone: templates.ToneGood, Text: string(s.State)}
+	}
+}
+
+// usedShare is how much of a sequence is leased, from 0 to 1.
+func usedShare(s alloc.Sequence) float64 {
+	if s.Next <= s.Config.Start {
+		return 0
+	}
+	share := float64(s.Next-s.Config.Start) / (float64(s.Config.Limit-s.Config.Start) + 1)
+	if s.Next <= s.Config.Limit {
+		share = min(share, math.Nextafter(1, 0)) // what has a number left is not used up, whatever rounding says
+	}
+	return share
+}
+
+// percent never says 0 of what has begun, nor 100 of what is not used up.
+func percent(share float64) string {
+	switch p := share * 100; {
+	case p <= 0:
+		return "0 %"
+	case p < 0.1:
+		return "< 0.1 %"
+	case p >= 100:
+		return "100 %"
+	case p > 99.9:
+		return "> 99.9 %"
+	default:
+		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+	}
+}
+
+// grouped writes a whole number with thousands separators.
+func grouped[N ~int64 | ~uint64](n N) string {
+	digits := fmt.Sprint(n)
+	sign := ""
+	if digits[0] == '-' {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return sign + b.String()
+}
+
+// clock shows a moment in UTC: the time alone if it is of the same day as now.
+func clock(t, now time.Time) templates.Time {
+	t, now = t.UTC(), now.UTC()
+	layout := "2006-01-02 15:04:05 UTC"
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		layout = "15:04:05 UTC"
+	}
+	return templates.Time{Machine: t.Format(time.RFC3339), Text: t.Format(layout)}
+}
+
+// sentence makes of a problem's detail a sentence of a page.
+func sentence(detail string) string {
+	r, size := utf8.DecodeRuneInString(detail)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + strings.TrimSuffix(detail[size:], ".") + "."
+}
