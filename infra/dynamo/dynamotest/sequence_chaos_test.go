@@ -1,0 +1,255 @@
+package dynamotest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+)
+
+// sequence is the sequence of every schedule.
+const sequence alloc.SequenceName = "seq"
+
+// sequenceRun is one random schedule of a sequence: several processes lease through all that chaos has, and in some
+// runs somebody sets the counter back or removes it.
+type sequenceRun struct {
+	*chaos
+	config alloc.SequenceConfig
+	keys   []*sequenceKey
+	left   int
+	leased int // leases begun
+	edits  int // edits by hand still to come
+	edited bool
+	halted bool // somebody was told that the sequence is stopped
+
+	answers []answeredRange
+}
+
+// sequenceKey is one Idempotency-Key and its first answer.
+type sequenceKey struct {
+	name  string
+	key   *alloc.Key
+	n     alloc.Count
+	first *alloc.Range
+}
+
+type answeredRange struct {
+	who string
+	r   alloc.Range
+}
+
+func newSequenceRun(t *testing.T, seed uint64, wrap func(dynamo.Table) dynamo.Table) *sequenceRun {
+	mem := NewMemory()
+	var table dynamo.Table = mem
+	if wrap != nil {
+		table = wrap(table)
+	}
+	r := &sequenceRun{chaos: newChaos(t, seed, mem, table, dynamo.Config{})}
+	r.left = 8 + r.rng.IntN(22)
+	if r.chance(50) {
+		r.edits = 1 + r.rng.IntN(3)
+	}
+	r.config = alloc.SequenceConfig{MaxLease: 20}
+	if r.chance(30) {
+		r.config.Limit = alloc.Number(10 + r.rng.IntN(100))
+	}
+	if r.chance(10) {
+		r.config.Start = alloc.MaxNumber - 60
+		r.config.Limit = alloc.MaxNumber
+	}
+	r.config = r.config.WithDefaults()
+	for i := range 1 + r.rng.IntN(3) {
+		name, n := fmt.Sprintf("key%d", i), alloc.Count(1+r.rng.IntN(8))
+		r.keys = append(r.keys, &sequenceKey{name: name, n: n, key: alloc.NewKey("client", "lease", string(sequence), name, fmt.Sprint(n))})
+	}
+	return r
+}
+
+// next begins another operation on some process, or edits the counter by hand.
+func (r *sequenceRun) next() bool {
+	p := r.living[r.rng.IntN(len(r.living))]
+	if p.frozen {
+		return true
+	}
+	r.left--
+	switch n := r.rng.IntN(20); {
+	case n == 0:
+		r.look(p)
+	case n <= 2 && r.edits > 0:
+		r.edits--
+		r.edit()
+	case n <= 10:
+		r.leaseKeyed(p)
+	default:
+		r.leaseKeyless(p)
+	}
+	return r.left > 0
+}
+
+// edit sets the counter to a number that was leased before, or removes it.
+func (r *sequenceRun) edit() {
+	it := r.mem.Item(counterKey)
+	if it == nil {
+		return
+	}
+	r.edited = true
+	if r.chance(20) {
+		r.note("somebody removes the counter")
+		r.mem.Drop(counterKey)
+		return
+	}
+	before := int64(r.config.Start) - 1
+	it[attrLast] = before + r.rng.Int64N(max(1, it.Int(attrLast)-before))
+	r.note("somebody sets the last number leased to %d", it[attrLast])
+	r.mem.Set(it)
+}
+
+func (r *sequenceRun) look(p *process) {
+	do(r.chaos, p, "look", func(ctx context.Context, s *dynamo.Store) (alloc.Sequence, error) {
+		return s.Sequence(ctx, sequence)
+	}, func(*act, alloc.Sequence, error) {})
+}
+
+func (r *sequenceRun) leaseKeyless(p *process) *act {
+	r.leased++
+	who, n, halted := fmt.Sprintf("lease%d", r.leased), alloc.Count(1+r.rng.IntN(10)), r.halted
+	return r.leases(p, who, alloc.LeaseOrder{Sequence: sequence, Count: n, By: "client"}, func(got alloc.Range) {
+		if halted {
+			r.fail("%s was answered %d to %d although the sequence was stopped before", who, got.Start, got.End)
+		}
+		r.answer(who, n, got)
+	})
+}
+
+func (r *sequenceRun) leaseKeyed(p *process) *act {
+	k := r.keys[r.rng.IntN(len(r.keys))]
+	return r.leases(p, k.name, alloc.LeaseOrder{Sequence: sequence, Count: k.n, By: "client", Key: k.key}, func(got alloc.Range) {
+		r.keyed(k, got)
+	})
+}
+
+func (r *sequenceRun) keyed(k *sequenceKey, got alloc.Range) {
+	if f := k.first; f != nil {
+		if f.Start != got.Start || f.End != got.End || f.Token != got.Token || f.Epoch != got.Epoch {
+			r.fail("%s was answered %+v, and then %+v", k.name, *f, got)
+		}
+		return
+	}
+	k.first = &got
+	r.answer(k.name, k.n, got)
+}
+
+// leaseRefusals are what a lease may be refused with in any run.
+var leaseRefusals = []alloc.Code{alloc.CodeBusy, alloc.CodeThrottled, alloc.CodeUnavailable}
+
+func (r *sequenceRun) leases(p *process, who string, o alloc.LeaseOrder, answered func(alloc.Range)) *act {
+	return do(r.chaos, p, fmt.Sprintf("%s(%d)", who, o.Count), func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
+		return s.Lease(ctx, o)
+	}, func(_ *act, got alloc.Range, err error) {
+		switch {
+		case p.dead:
+		case err == nil:
+			answered(got)
+		case alloc.Is(err, alloc.CodeSequenceStopped):
+			r.halted = true
+			if !r.edited {
+				r.fail("%s was told that the sequence is stopped, and nobody touched it", who)
+			}
+		case alloc.Is(err, alloc.CodeSequenceExhausted):
+			r.exhausted(who, o.Count)
+		case !slices.Contains(leaseRefusals, alloc.CodeOf(err)):
+			r.fail("%s: %v", who, err)
+		}
+	})
+}
+
+// exhausted holds the refusal against the counter, which never falls by itself.
+func (r *sequenceRun) exhausted(who string, n alloc.Count) {
+	it := r.mem.Item(counterKey)
+	if it == nil || r.edited {
+		return
+	}
+	if last := it.Int(attrLast) + int64(n); last <= int64(r.config.Limit) && last > 0 {
+		r.fail("%s asked for %d and was told that the sequence is exhausted; it has leased up to %d, the limit is %d", who, n, it.Int(attrLast), r.config.Limit)
+	}
+}
+
+// answer holds an answered range against all others.
+func (r *sequenceRun) answer(who string, n alloc.Count, got alloc.Range) {
+	if got.Len() != n || got.End < got.Start || got.Start < r.config.Start || got.End > r.config.Limit || got.Token == "" {
+		r.fail("%s asked for %d and was answered %+v", who, n, got)
+	}
+	for _, a := range r.answers {
+		if got.Start <= a.r.End && a.r.Start <= got.End {
+			r.fail("%s was answered %d to %d, which overlaps %d to %d of %s", who, got.Start, got.End, a.r.Start, a.r.End, a.who)
+		}
+	}
+	r.answers = append(r.answers, answeredRange{who, got})
+}
+
+// run plays the whole schedule.
+func (r *sequenceRun) run() {
+	defer r.stop()
+	r.quietly(do(r.chaos, r.spawn(), "create", func(ctx context.Context, s *dynamo.Store) (alloc.Sequence, error) {
+		q, _, err := s.CreateSequence(ctx, sequence, r.config)
+		return q, err
+	}, func(_ *act, _ alloc.Sequence, err error) {
+		if err != nil {
+			r.fail("create: %v", err)
+		}
+	}))
+	r.storm(r.next)
+	r.calm()
+	if len(r.broken) == 0 {
+		r.settle()
+	}
+}
+
+// settle shows that keys have their answer still, that the ledger has every range that was answered, and that a counter
+// which nobody touched still leases.
+func (r *sequenceRun) settle() {
+	p := r.spawn()
+	r.pass(time.Minute)
+	for _, k := range r.keys {
+		r.quietly(do(r.chaos, p, k.name+" at last", func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
+			return s.Lease(ctx, alloc.LeaseOrder{Sequence: sequence, Count: k.n, By: "client", Key: k.key})
+		}, func(_ *act, got alloc.Range, err error) {
+			switch {
+			case err == nil:
+				r.keyed(k, got)
+			case k.first != nil, !alloc.Is(err, alloc.CodeSequenceExhausted) && !(r.edited && alloc.Is(err, alloc.CodeSequenceStopped)):
+				r.fail("%s (first answer %+v), at last: %v", k.name, k.first, err)
+			}
+		}))
+		r.reap()
+	}
+	r.quietly(r.leaseKeyless(p))
+	r.reap()
+	r.checkLedger(p)
+}
+
+func (r *sequenceRun) checkLedger(p *process) {
+	r.quietly(do(r.chaos, p, "ledger", func(ctx context.Context, s *dynamo.Store) ([]alloc.LeaseRecord, error) {
+		return s.Leases(ctx, sequence, 0, 1000)
+	}, func(_ *act, ledger []alloc.LeaseRecord, err error) {
+		if err != nil {
+			r.fail("the ledger: %v", err)
+			return
+		}
+		for i, l := range ledger {
+			if i > 0 && ledger[i-1].Start <= l.End {
+				r.fail("the ledger has %+v below %+v", l, ledger[i-1])
+			}
+		}
+		for _, a := range r.answers {
+			if !slices.ContainsFunc(ledger, func(l alloc.LeaseRecord) bool { return l.Proven && l.Start <= a.r.Start && a.r.End <= l.End }) {
+				r.fail("the ledger does not have %d to %d, answered to %s", a.r.Start, a.r.End, a.who)
+			}
+		}
+	}))
+	r.reap()
+}
