@@ -1,0 +1,256 @@
+package alloc_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"idpool/alloc"
+)
+
+func TestNextHoldsWithAPauseWithin30Seconds(t *testing.T) {
+	for _, to := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequenceDeleted} {
+		synctest.Test(t, func(t *testing.T) {
+			s, l := newLane(t, alloc.SequenceConfig{})
+			wantNext(t, s, 1)
+			pause(t, l, to)
+			time.Sleep(29 * time.Second)
+			wantNext(t, s, 2)
+			time.Sleep(time.Second)
+			_, err := next(t.Context(), s, 1)
+			if to == alloc.SequenceDeleted {
+				wantCode(t, err, alloc.CodeSequenceDeleted)
+				return
+			}
+			wantCode(t, err, alloc.CodeSequencePaused)
+			pause(t, l, alloc.SequenceActive)
+			wantNext(t, s, 101) // at once, and not from the stock of before the pause
+		})
+	}
+}
+
+// A pause that the Store notices first counts as well.
+func TestNextHoldsWithAPauseThatALeaseMeets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 3})
+		wantNext(t, s, 1)
+		pause(t, l, alloc.SequencePaused)
+		_, err := next(t.Context(), s, 3)
+		wantCode(t, err, alloc.CodeSequencePaused)
+		_, err = next(t.Context(), s, 1)
+		wantCode(t, err, alloc.CodeSequencePaused)
+		pause(t, l, alloc.SequenceActive)
+		wantNext(t, s, 4)
+	})
+}
+
+// The 30 seconds count from before the read, however long it took.
+func TestNextCountsFromBeforeTheRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{})
+		l.takes = 4 * time.Second
+		wantNext(t, s, 1) // read at 0, ready at 8
+		time.Sleep(21 * time.Second)
+		wantNext(t, s, 2)
+		time.Sleep(time.Second)
+		wantNext(t, s, 3)
+		if l.reads != 2 {
+			t.Errorf("the sequence was read %d times, want 2: at the start and after 30 seconds", l.reads)
+		}
+	})
+}
+
+func TestNextDropsStockAfterTenMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+		wantNext(t, s, 1)
+		time.Sleep(9 * time.Minute)
+		wantNext(t, s, 2)
+		time.Sleep(time.Minute)
+		wantNext(t, s, 11)
+		wantLeases(t, l, 10, 10)
+	})
+}
+
+// A frozen process wakes with an answer that has become old.
+func TestNextDropsARangeThatArrivesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+		l.answer = func(ctx context.Context, n int, o alloc.LeaseOrder) (alloc.Range, error) {
+			if n == 1 {
+				time.Sleep(time.Hour)
+			}
+			return l.Store.Lease(context.WithoutCancel(ctx), o)
+		}
+		wantNext(t, s, 11)
+	})
+}
+
+// C26: a change of the segment holds within 30 seconds, and what was leased before stays good.
+func TestNextTakesUpAChangedSegment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 4})
+		wantNext(t, s, 1)
+		config := alloc.SequenceConfig{Segment: 50}.WithDefaults()
+		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 1, config); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		wantNext(t, s, 2, 3, 4)
+		wantNext(t, s, 5)
+		wantLeases(t, l, 4, 50)
+	})
+}
+
+// C11: what was leased before a rebuild is not handed out once the rebuild is known.
+func TestNextDropsStockOfBeforeARebuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+		wantNext(t, s, 1)
+		l.shown = func(q alloc.Sequence) (alloc.Sequence, error) { q.Epoch = 2; return q, nil }
+		time.Sleep(30 * time.Second)
+		wantNext(t, s, 11)
+	})
+}
+
+// Without a reading of the state nothing is handed out, but nothing is thrown away either.
+func TestNextWhenTheStateCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+		wantNext(t, s, 1)
+		time.Sleep(30 * time.Second)
+		l.shown = func(alloc.Sequence) (alloc.Sequence, error) {
+			return alloc.Sequence{}, alloc.Errorf(alloc.CodeUnavailable, "no answer")
+		}
+		_, err := next(t.Context(), s, 1)
+		wantCode(t, err, alloc.CodeUnavailable)
+		l.shown = nil
+		wantNext(t, s, 2)
+	})
+}
+
+func TestNextAndMaxLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 100, MaxLease: 8})
+		wantNext(t, s, 1)
+		wantLeases(t, l, 8)
+		_, err := next(t.Context(), s, 9)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		wantNext(t, s, 2, 3, 4, 5, 6, 7, 8, 9)
+
+		// Lowered since the last reading: the Store refuses what the old one allowed.
+		config := alloc.SequenceConfig{Segment: 100, MaxLease: 2}.WithDefaults()
+		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 1, config); err != nil {
+			t.Fatal(err)
+		}
+		wantNext(t, s, 10, 11, 12, 13, 14, 15, 16) // from the stock
+		wantNext(t, s, 17)
+		_, err = next(t.Context(), s, 3)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		wantNext(t, s, 18)
+		wantLeases(t, l, 8, 8, 8, 1, 2)
+	})
+}
+
+// A caller that leaves takes nobody else's numbers along, not even the one for whom the call was begun.
+func TestNextWhenACallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 2})
+		l.takes = time.Second
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // in the middle of the lease
+			defer cancel()
+			_, err := next(ctx, s, 1)
+			wantErr(t, err, alloc.CodeUnavailable)
+			if e, ok := err.(*alloc.Error); !ok || e.Unknown || e.RetryAfter == 0 { //nolint:errorlint // as in wantCode
+				t.Errorf("got %+v, want it known that nothing was taken, and a hint", err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() { wantNext(t, s, 1) })
+		wg.Wait()
+		wantNext(t, s, 2)
+		wantLeases(t, l, 2)
+
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := next(ended, s, 1)
+		wantCode(t, err, alloc.CodeUnavailable)
+		wantLeases(t, l, 2)
+	})
+}
+
+// C17: a Store that hangs is waited for a bounded time, and the next caller asks again.
+func TestNextWhenTheStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{})
+		l.answer = func(ctx context.Context, n int, o alloc.LeaseOrder) (alloc.Range, error) {
+			if n == 1 {
+				<-ctx.Done()
+				e := alloc.Errorf(alloc.CodeUnavailable, "no answer").Because(ctx.Err())
+				e.Unknown = true
+				return alloc.Range{}, e
+			}
+			return l.Store.Lease(ctx, o)
+		}
+		var wg sync.WaitGroup
+		begin := time.Now()
+		wg.Go(func() {
+			_, err := next(t.Context(), s, 1)
+			wantErr(t, err, alloc.CodeUnavailable)
+			if d := time.Since(begin); d > 6*time.Second {
+				t.Errorf("it took %v, want at most 6 s", d)
+			}
+		})
+		time.Sleep(2 * time.Second)
+		wg.Go(func() { // came while the call hung: its failure is not this caller's
+			if got, err := next(t.Context(), s, 1); err != nil || got[0] != 1 {
+				t.Errorf("got %v, %v; want 1", got, err)
+			}
+		})
+		wg.Wait()
+	})
+}
+
+func TestNextWhenTheStorePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{})
+		l.answer = func(context.Context, int, alloc.LeaseOrder) (alloc.Range, error) { panic("a fault") }
+		_, err := next(t.Context(), s, 1)
+		wantCode(t, err, alloc.CodeInternal)
+		l.answer = nil
+		wantNext(t, s, 1)
+	})
+}
+
+// A Store that does not keep its contract is not believed.
+func TestNextWhenTheRangeIsWrong(t *testing.T) {
+	for _, r := range []alloc.Range{
+		{Start: 1, End: 99}, {Start: 1, End: 101}, {Start: 5, End: 4}, {}, {Start: alloc.MaxNumber - 98, End: alloc.MaxNumber + 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, l := newLane(t, alloc.SequenceConfig{})
+			l.answer = func(context.Context, int, alloc.LeaseOrder) (alloc.Range, error) { return r, nil }
+			_, err := next(t.Context(), s, 1)
+			wantCode(t, err, alloc.CodeInternal)
+		})
+	}
+}
+
+func TestNextForgetsNamesThatAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newLane(t, alloc.SequenceConfig{})
+		wantNext(t, s, 1)
+		for _, name := range []alloc.SequenceName{"a", "b", "c"} {
+			_, _, err := s.Next(asAdmin(t.Context()), alloc.LeaseRequest{Sequence: name, Count: 1})
+			wantCode(t, err, alloc.CodeSequenceNotFound)
+		}
+		synctest.Wait()
+		if got := s.Lines(); got != 1 {
+			t.Errorf("%d sequences are remembered, want the one that exists", got)
+		}
+	})
+}
