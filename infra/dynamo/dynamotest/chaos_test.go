@@ -318,19 +318,6 @@ func (c *chaos) quietly(a *act) bool {
 	return false
 }
 
-// stop cuts off what is left, so that the bubble can end.
-func (c *chaos) stop() {
-	for _, p := range c.living {
-		c.kill(p)
-	}
-	for _, a := range c.acts {
-		for !a.over() {
-			c.calls()
-			time.Sleep(time.Second)
-		}
-	}
-}
-
 // report is what a failure prints.
 func (c *chaos) report() string {
 	return strings.Join(c.broken, "\n") + "\nschedule:\n" + strings.Join(c.trace, "\n")

@@ -23,3 +23,6 @@ func isProof(c Call) bool { return c.Op == OpQuery && isLedger(c) && c.Query.To 
 const attrState = "st"
 
 func isKeyRecord(c Call) bool { return strings.HasPrefix(c.Key().PK, "K#") }
+
+// scriptConfig is what the Stores of schedules are made of, but for table and clock.
+var scriptConfig = dynamo.Config{}

@@ -180,6 +180,21 @@ func (s *stage) kill(p *process) {
 	}
 }
 
+// stop cuts off all that is under way, so that the bubble can end.
+func (s *stage) stop() {
+	for _, p := range s.processes {
+		if !p.dead {
+			s.kill(p)
+		}
+	}
+	for _, a := range s.acts {
+		for !a.over() {
+			s.calls()
+			time.Sleep(time.Second)
+		}
+	}
+}
+
 func (h *held) who() string {
 	if h.act == nil {
 		return h.proc.name

@@ -1,0 +1,82 @@
+package dynamotest
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"idpool/infra/dynamo"
+)
+
+// everyWriteFaults are what may happen to a single write. Each leaves the client with an answer or with an error after
+// which it repeats.
+var everyWriteFaults = []Fault{Refused, LostRequest, AppliedButFailed, Throttled, Repeated, Delayed}
+
+// storeOn starts a process: a Store with nothing in memory over the table.
+func storeOn(t testing.TB, table dynamo.Table) *dynamo.Store {
+	t.Helper()
+	config := scriptConfig
+	config.Table = table
+	store, err := dynamo.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// attempt is a table on which the n-th write goes wrong.
+type attempt struct {
+	mem    *Memory
+	faults *Faults
+	hit    bool
+}
+
+// atEveryWrite runs the scenario once for every fault at every write that it makes through attempt.faults. The
+// scenario has a fresh table and a bubble of its own.
+func atEveryWrite(t *testing.T, scenario func(t *testing.T, a *attempt)) {
+	for _, fault := range everyWriteFaults {
+		t.Run(fault.String(), func(t *testing.T) {
+			writes := 0
+			for hit := true; hit; writes++ {
+				synctest.Test(t, func(t *testing.T) {
+					a := &attempt{mem: NewMemory()}
+					a.faults = NewFaults(a.mem, Nth(writes, Call.Write, fault))
+					plan := a.faults.plan
+					a.faults.Plan(func(c Call) Fault {
+						f := plan(c)
+						a.hit = a.hit || f != None
+						return f
+					})
+					scenario(t, a)
+					hit = a.hit
+				})
+				if t.Failed() {
+					t.Fatalf("with the fault at write %d", writes)
+				}
+				if writes > 200 {
+					t.Fatal("the operation does not come to an end")
+				}
+			}
+			if writes < 2 {
+				t.Fatal("the operation makes no write")
+			}
+			t.Logf("%d writes", writes-1)
+		})
+	}
+}
+
+// again carries an operation out as a client does: once, and on an error once more in another process, undisturbed. It
+// returns the answer that the client has in the end, and whether it had to repeat.
+func again[T any](t *testing.T, a *attempt, f func(*dynamo.Store) (T, error)) (result T, repeated bool) {
+	t.Helper()
+	result, err := f(storeOn(t, a.faults))
+	if err == nil {
+		return result, false
+	}
+	time.Sleep(2 * time.Second)
+	result, err = f(storeOn(t, a.mem))
+	if err != nil {
+		t.Fatalf("the repeat: %v", err)
+	}
+	return result, true
+}
