@@ -139,7 +139,10 @@ func call[A any](ctx context.Context, f *Faulty, method string, step func() (A, 
 		e.RetryAfter = ThrottleHint
 		return none, e
 	case Delayed:
-		f.held <- struct{}{}
+		select {
+		case f.held <- struct{}{}:
+		default: // nobody waits for that many
+		}
 		select {
 		case <-released:
 			return step()

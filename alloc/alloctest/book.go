@@ -1,0 +1,154 @@
+package alloctest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"idpool/alloc"
+)
+
+// book records what Stores have answered, so that the end of a case can hold it against the data. It is safe for
+// concurrent use.
+type book struct {
+	mu    sync.Mutex
+	pools map[alloc.PoolName]*account
+}
+
+// account is the book of one pool.
+type account struct {
+	known   map[alloc.ID]bool        // added by some Seed
+	added   alloc.Count              // how often an ID was added
+	owner   map[alloc.ID]alloc.Token // who was told to have it
+	taken   alloc.Count              // IDs that answers named, repeats left out
+	keys    map[string]answered      // what a key was answered last
+	unheard map[string]alloc.Count   // IDs that failed calls may have taken, by key; "" for all without
+}
+
+// answered is the answer that a key has had, and whether one of its answers was the first rather than a repeat.
+type answered struct {
+	claim alloc.Claim
+	first bool
+}
+
+func newBook() book { return book{pools: map[alloc.PoolName]*account{}} }
+
+// of returns the pool's account. The caller holds the lock.
+func (b *book) of(pool alloc.PoolName) *account {
+	a := b.pools[pool]
+	if a == nil {
+		a = &account{
+			known: map[alloc.ID]bool{}, owner: map[alloc.ID]alloc.Token{},
+			keys: map[string]answered{}, unheard: map[string]alloc.Count{},
+		}
+		b.pools[pool] = a
+	}
+	return a
+}
+
+// seeded books the outcomes of a seeding. An ID that is added again by a repeat of its job was added once.
+func (b *book) seeded(pool alloc.PoolName, ids []alloc.ID, outcomes []alloc.SeedOutcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.of(pool)
+	for i, o := range outcomes {
+		if o == alloc.SeedAdded && !a.known[ids[i]] {
+			a.known[ids[i]] = true
+			a.added++
+		}
+	}
+}
+
+// forgot books that the pool no longer knows the IDs, so that they can be added and claimed again.
+func (b *book) forgot(pool alloc.PoolName, ids []alloc.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.of(pool)
+	for _, id := range ids {
+		delete(a.known, id)
+		delete(a.owner, id)
+	}
+}
+
+// claimed books an answer, and returns what is wrong with it.
+func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.of(o.Pool)
+	if err := wellFormed(o, c); err != nil {
+		return err
+	}
+	if o.Key != nil {
+		if err := a.answeredKey(o.Key.Hash, c); err != nil {
+			return err
+		}
+	}
+	for _, id := range c.IDs {
+		other, taken := a.owner[id]
+		switch {
+		case !a.known[id]:
+			return fmt.Errorf("the pool %q handed out %q, which nobody seeded", o.Pool, id)
+		case taken && other != c.Token:
+			return fmt.Errorf("the pool %q handed out %q twice", o.Pool, id)
+		case taken && o.Key == nil:
+			return fmt.Errorf("the pool %q handed out %q twice, with one token", o.Pool, id)
+		case !taken:
+			a.owner[id] = c.Token
+			a.taken++
+		}
+	}
+	return nil
+}
+
+// answeredKey books an answer to a key: within the retention it must be the one that the key had before, and of all
+// equal answers at most one may say that it is no repeat.
+func (a *account) answeredKey(hash string, c alloc.Claim) error {
+	delete(a.unheard, hash)
+	before, known := a.keys[hash]
+	if known && before.claim.Token != c.Token {
+		if c.At.Before(before.claim.At.Add(alloc.KeyRetention)) {
+			return fmt.Errorf("one key was answered %v and then %v", before.claim, c)
+		}
+		known = false
+	}
+	switch {
+	case known && !slices.Equal(before.claim.IDs, c.IDs):
+		return fmt.Errorf("one key was answered %v and then %v", before.claim.IDs, c.IDs)
+	case known && before.first && !c.Replayed:
+		return fmt.Errorf("two answers to one key both say that they are the first")
+	}
+	a.keys[hash] = answered{claim: c, first: known && before.first || !c.Replayed}
+	return nil
+}
+
+// wellFormed checks what every answer of a claim must look like.
+func wellFormed(o alloc.ClaimOrder, c alloc.Claim) error {
+	seen := map[alloc.ID]bool{}
+	for _, id := range c.IDs {
+		if seen[id] {
+			return fmt.Errorf("one answer names %q twice", id)
+		}
+		seen[id] = true
+	}
+	switch {
+	case alloc.Count(len(c.IDs)) != o.Count:
+		return fmt.Errorf("got %d IDs, want exactly %d", len(c.IDs), o.Count)
+	case c.Pool != o.Pool || c.State != alloc.StateClaimed || len(c.Token) != len(alloc.NewToken()) || c.At.IsZero():
+		return fmt.Errorf("got the answer %+v, want it with its pool, the state claimed, a token and a time", c)
+	case o.Key == nil && c.Replayed:
+		return fmt.Errorf("a claim without a key was answered as replayed")
+	}
+	return nil
+}
+
+// failed books a call that may have taken IDs although it failed.
+func (b *book) failed(o alloc.ClaimOrder) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.of(o.Pool)
+	if o.Key == nil {
+		a.unheard[""] += o.Count
+		return
+	}
+	a.unheard[o.Key.Hash] = o.Count
+}

@@ -1,0 +1,165 @@
+package alloctest
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"idpool/alloc"
+)
+
+var contextCases = []testCase{
+	{"a call whose context has ended is unavailable, does nothing, and names it by type", func(w *world) {
+		w.full("p", 5)
+		w.sequence("s", alloc.SequenceConfig{})
+		before := w.readSequence("s")
+		warm := w.open()
+		w.claim(warm, order("p", 1))
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
+		for _, s := range []alloc.Store{warm, w.open()} {
+			for what, call := range callsOf(s) {
+				err := call(ended)
+				if e := asError(err); e == nil || e.Code != alloc.CodeUnavailable {
+					w.Errorf("%s with an ended context: got %v, want an *alloc.Error with unavailable", what, err)
+				}
+			}
+		}
+		equal(w, w.free("p"), 4, "free IDs")
+		sameSequence(w, w.readSequence("s"), before)
+		_, err := w.open().Pool(w.Context(), "new")
+		w.want(err, alloc.CodePoolNotFound, "Pool whose creation came too late")
+	}},
+	{"a call returns soon after its context's end", func(w *world) {
+		w.full("p", 50)
+		for i := range 20 {
+			ctx, cancel := context.WithTimeout(w.Context(), time.Duration(i)*200*time.Microsecond)
+			end, _ := ctx.Deadline()
+			o := order("p", 2)
+			c, err := w.open().Claim(ctx, o)
+			cancel()
+			if late := time.Since(end); late > 10*time.Second {
+				w.Errorf("Claim: returned %s after its context's end", late)
+			}
+			if w.bookClaim(o, c, err) != nil && !repeatable(err) {
+				w.Errorf("Claim cut off: got %v, want IDs or an error that allows a repeat", err)
+			}
+		}
+	}},
+	{"C46 claims cut off at random by their context leave nothing taken that is not reported as unknown", func(w *world) {
+		n := w.callers()
+		w.full("p", 4*n)
+		stores := w.processes(n)
+		w.together(n, func(i int) {
+			rng := rand.New(rand.NewPCG(uint64(i), 3))
+			for range 3 {
+				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(rng.IntN(8000))*time.Microsecond)
+				o := order("p", 1)
+				c, err := stores[i].Claim(ctx, o)
+				cancel()
+				if w.bookClaim(o, c, err) != nil && !repeatable(err) { // the books count what is unknown
+					w.Errorf("Claim cut off: got %v, want an ID or an error that allows a repeat", err)
+				}
+			}
+		})
+	}},
+	{"C46 a claim with a key cut off at random is finished by a repeat, with one answer", func(w *world) {
+		n := w.callers() / 2
+		w.full("p", 2*n)
+		w.together(n, func(i int) {
+			rng := rand.New(rand.NewPCG(uint64(i), 4))
+			o := keyedOrder("p", 2, string(rune('A'+i)))
+			for range 3 {
+				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(rng.IntN(12000))*time.Microsecond)
+				c, err := w.open().Claim(ctx, o)
+				cancel()
+				if w.bookClaim(o, c, err) != nil && !repeatable(err) && !alloc.Is(err, alloc.CodePoolExhausted) {
+					w.Errorf("Claim cut off: got %v, want IDs or an error that allows a repeat", err)
+				}
+			}
+		})
+		for i := range n {
+			w.settle("p") // what was given up comes back; what a dead process took into memory too
+			o := keyedOrder("p", 2, string(rune('A'+i)))
+			c, err := w.patiently(w.open(), o)
+			w.ok(err, "the repeat")
+			first := c
+			w.replay(w.open(), o, first)
+		}
+		w.refuse(w.open(), order("p", 1), alloc.CodePoolExhausted, "Claim of an empty pool")
+	}},
+	{"leases cut off at random by their context leave gaps, never a number twice", func(w *world) {
+		n := w.callers()
+		w.sequence("s", alloc.SequenceConfig{})
+		stores := w.processes(n)
+		var got ranges
+		w.together(n, func(i int) {
+			rng := rand.New(rand.NewPCG(uint64(i), 5))
+			for range 3 {
+				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(rng.IntN(8000))*time.Microsecond)
+				r, err := stores[i].Lease(ctx, leaseOrder("s", 3))
+				cancel()
+				switch {
+				case err == nil:
+					got.add(r)
+				case asError(err) == nil || !repeatable(err):
+					w.Errorf("Lease cut off: got %v, want a range or an error that allows a repeat", err)
+				}
+			}
+		})
+		got.add(w.lease(w.open(), leaseOrder("s", 3)))
+		w.disjoint(got.all)
+		w.covered(w.ledger("s", 100), got.all)
+	}},
+}
+
+// callsOf is one call of each method.
+func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"CreatePool": func(ctx context.Context) error {
+			_, _, err := s.CreatePool(ctx, "new", alloc.PoolConfig{}.WithDefaults())
+			return err
+		},
+		"Pool": func(ctx context.Context) error { _, err := s.Pool(ctx, "p"); return err },
+		"ChangePool": func(ctx context.Context) error {
+			_, err := s.ChangePool(ctx, "p", 1, alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
+			return err
+		},
+		"SetPoolState": func(ctx context.Context) error { _, err := s.SetPoolState(ctx, "p", alloc.PoolPaused); return err },
+		"ListPools":    func(ctx context.Context) error { _, err := s.ListPools(ctx, "", 10); return err },
+		"Level":        func(ctx context.Context) error { _, err := s.Level(ctx, "p"); return err },
+		"Claim":        func(ctx context.Context) error { _, err := s.Claim(ctx, order("p", 2)); return err },
+		"Claim with a key": func(ctx context.Context) error {
+			_, err := s.Claim(ctx, keyedOrder("p", 2, "k"))
+			return err
+		},
+		"Inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, "p", "p-00000"); return err },
+		"Seed": func(ctx context.Context) error {
+			_, err := s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "late", IDs: []alloc.ID{"late"}})
+			return err
+		},
+		"Sweep": func(ctx context.Context) error { _, err := s.Sweep(ctx, "p"); return err },
+		"CreateSequence": func(ctx context.Context) error {
+			_, _, err := s.CreateSequence(ctx, "new", alloc.SequenceConfig{}.WithDefaults())
+			return err
+		},
+		"Sequence": func(ctx context.Context) error { _, err := s.Sequence(ctx, "s"); return err },
+		"ChangeSequence": func(ctx context.Context) error {
+			_, err := s.ChangeSequence(ctx, "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
+			return err
+		},
+		"SetSequenceState": func(ctx context.Context) error {
+			_, err := s.SetSequenceState(ctx, "s", alloc.SequencePaused)
+			return err
+		},
+		"ListSequences":    func(ctx context.Context) error { _, err := s.ListSequences(ctx, "", 10); return err },
+		"Lease":            func(ctx context.Context) error { _, err := s.Lease(ctx, leaseOrder("s", 2)); return err },
+		"Lease with a key": func(ctx context.Context) error { _, err := s.Lease(ctx, keyedLease("s", 2, "k")); return err },
+		"Leases":           func(ctx context.Context) error { _, err := s.Leases(ctx, "s", 0, 10); return err },
+		"Record": func(ctx context.Context) error {
+			return s.Record(ctx, alloc.AuditRecord{ID: "20380119T000000.000000Z-late", Client: "c", Action: "a", Target: "t", Result: "ok"})
+		},
+		"Records": func(ctx context.Context) error { _, err := s.Records(ctx, "", 10); return err },
+		"Ready":   func(ctx context.Context) error { return s.Ready(ctx) },
+	}
+}

@@ -1,0 +1,7 @@
+package alloctest
+
+import "testing"
+
+func TestModelKeepsTheContract(t *testing.T) {
+	Run(t, func(*testing.T) Fixture { return NewModel(nil).Fixture() })
+}

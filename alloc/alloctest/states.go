@@ -1,0 +1,114 @@
+package alloctest
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"idpool/alloc"
+)
+
+var stateCases = []testCase{
+	{"SetPoolState moves between active, paused and draining and leaves version and configuration alone", func(w *world) {
+		w.pool("p", alloc.PoolConfig{MaxBatch: 7})
+		want := w.readPool("p")
+		for _, to := range []alloc.PoolState{
+			alloc.PoolPaused, alloc.PoolPaused, alloc.PoolDraining, alloc.PoolActive, alloc.PoolActive, alloc.PoolDraining, alloc.PoolPaused,
+		} {
+			want.State = to
+			got, err := w.open().SetPoolState(w.Context(), "p", to)
+			w.ok(err, "SetPoolState to "+string(to))
+			samePool(w, got, want)
+			samePool(w, w.readPool("p"), want)
+		}
+	}},
+	{"a paused pool refuses claims in every process within 30 seconds and loses nothing", func(w *world) {
+		ids := w.full("p", 20)
+		warm := w.open()
+		w.claim(warm, order("p", 2))
+		w.setState("p", alloc.PoolPaused)
+		for name, s := range map[string]alloc.Store{"warm": warm, "cold": w.open()} {
+			w.refuse(s, order("p", 1), alloc.CodePoolPaused, "Claim in a "+name+" process")
+			w.refuse(s, keyedOrder("p", 1, "new key, "+name), alloc.CodePoolPaused, "Claim with a new key in a "+name+" process")
+		}
+		equal(w, w.free("p"), alloc.Count(len(ids)-2), "free IDs while paused")
+		w.setState("p", alloc.PoolActive)
+		w.claim(warm, order("p", 1))
+		equal(w, w.drain(w.open(), "p"), alloc.Count(len(ids)-3), "IDs left after the pause")
+	}},
+	{"a paused pool takes seeds and sweeps, and what was added can be claimed after it is resumed", func(w *world) {
+		w.full("p", 2)
+		w.setState("p", alloc.PoolPaused)
+		w.seedNew("p", "second", someIDs("more-", 3))
+		w.sweep("p")
+		w.setState("p", alloc.PoolActive)
+		w.claim(w.open(), order("p", 5))
+	}},
+	{"a draining pool refuses seeds within 30 seconds and answers claims", func(w *world) {
+		w.full("p", 5)
+		warm := w.open()
+		w.seed(warm, "p", "second", someIDs("more-", 1))
+		w.setState("p", alloc.PoolDraining)
+		for name, s := range map[string]alloc.Store{"warm": warm, "cold": w.open()} {
+			_, err := s.Seed(w.Context(), alloc.SeedBatch{Pool: "p", Job: "third", IDs: []alloc.ID{"late"}})
+			w.want(err, alloc.CodePoolDraining, "Seed in a "+name+" process")
+		}
+		w.claim(warm, order("p", 2))
+		equal(w, w.drain(w.open(), "p"), 4, "IDs left in a draining pool")
+		w.setState("p", alloc.PoolActive)
+		w.seedNew("p", "third", []alloc.ID{"late"})
+		w.claim(warm, order("p", 1))
+	}},
+	{"C53 a deleted pool is told apart, refuses everything, and its name is never used again", func(w *world) {
+		w.full("p", 5)
+		warm := w.open()
+		w.claim(warm, order("p", 1))
+		before := w.readPool("p")
+		w.setState("p", alloc.PoolDeleted)
+		equal(w, w.readPool("p").State, alloc.PoolDeleted, "state of the deleted pool")
+		for name, s := range map[string]alloc.Store{"warm": warm, "cold": w.open()} {
+			w.refuse(s, order("p", 1), alloc.CodePoolDeleted, "Claim in a "+name+" process")
+			w.refuse(s, keyedOrder("p", 1, "key, "+name), alloc.CodePoolDeleted, "Claim with a key in a "+name+" process")
+			_, err := s.Seed(w.Context(), alloc.SeedBatch{Pool: "p", Job: "second", IDs: []alloc.ID{"late"}})
+			w.want(err, alloc.CodePoolDeleted, "Seed in a "+name+" process")
+			_, _, err = s.CreatePool(w.Context(), "p", before.Config)
+			w.want(err, alloc.CodePoolDeleted, "CreatePool with the configuration it had")
+			_, _, err = s.CreatePool(w.Context(), "p", alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
+			w.want(err, alloc.CodePoolDeleted, "CreatePool with another configuration")
+			_, err = s.ChangePool(w.Context(), "p", before.Version, alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
+			w.want(err, alloc.CodePoolDeleted, "ChangePool")
+			for _, to := range []alloc.PoolState{alloc.PoolActive, alloc.PoolPaused, alloc.PoolDraining, alloc.PoolDeleted} {
+				_, err = s.SetPoolState(w.Context(), "p", to)
+				w.want(err, alloc.CodePoolDeleted, fmt.Sprintf("SetPoolState to %s", to))
+			}
+		}
+		equal(w, w.readPool("p").State, alloc.PoolDeleted, "state of the deleted pool")
+	}},
+	{"C53 claims in flight end cleanly when their pool is deleted, the last one too", func(w *world) {
+		n := w.callers()
+		w.full("p", 2*n)
+		stores := w.processes(n)
+		var done atomic.Int64
+		w.together(n+1, func(i int) {
+			if i == n {
+				if _, err := w.open().SetPoolState(w.Context(), "p", alloc.PoolDeleted); err != nil {
+					w.Errorf("SetPoolState beside claims: got %v, want no error", err)
+				}
+				return
+			}
+			_, err := w.patiently(stores[i], order("p", 1))
+			switch {
+			case err == nil:
+				done.Add(1)
+			case !alloc.Is(err, alloc.CodePoolDeleted):
+				w.Errorf("Claim beside the deletion: got %v, want an ID or pool_deleted", err)
+			}
+		})
+		if taken := w.fixture.Census(w.TB, "p")[alloc.StateClaimed]; taken != alloc.Count(done.Load()) {
+			w.Errorf("claimed IDs of the deleted pool: got %d, want the %d answered", taken, done.Load())
+		}
+		w.clock.Advance(stateDelay)
+		for _, s := range stores {
+			w.refuse(s, order("p", 1), alloc.CodePoolDeleted, "Claim after the deletion")
+		}
+	}},
+}
