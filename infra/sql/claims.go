@@ -34,7 +34,14 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 		return alloc.Claim{}, err
 	}
 	c := alloc.Claim{Pool: o.Pool, State: alloc.StateClaimed, Token: alloc.NewToken(), At: at}
-	if c.IDs, err = t.take(p, o, c, metadata); err != nil {
+	// A pool that forgets keeps what a key claimed until the key expires, for its replays.
+	forget := p.Config.Policy == alloc.PolicyForget && o.Key == nil
+	if forget {
+		c.IDs, err = list(t, scanID, forgetRows, p.number, o.Count)
+	} else {
+		c.IDs, err = list(t, scanID, takeRows, p.number, o.Count, c.Token, o.By, o.Owner, metadata, instant(at))
+	}
+	if err != nil {
 		return alloc.Claim{}, err
 	}
 	if got := alloc.Count(len(c.IDs)); got != o.Count {
@@ -42,7 +49,7 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 		return alloc.Claim{}, alloc.Errorf(alloc.CodePoolExhausted,
 			"the pool %q has %d free IDs, %d were asked for; ask for fewer or wait until it is filled", o.Pool, got, o.Count)
 	}
-	if err := t.countTaken(p, len(c.IDs)); err != nil {
+	if err := t.countTaken(p, len(c.IDs), forget); err != nil {
 		return alloc.Claim{}, err
 	}
 	if o.Key != nil {
@@ -57,14 +64,6 @@ const (
 	takeRows   = `UPDATE ids SET state = 'claimed', token = $3, client = $4, owner = $5, metadata = $6, taken = $7 WHERE n IN (` + freeRows + `) RETURNING id`
 	forgetRows = `DELETE FROM ids WHERE n IN (` + freeRows + `) RETURNING id`
 )
-
-// take takes up to o.Count free IDs in one statement.
-func (t *tx) take(p poolRow, o alloc.ClaimOrder, c alloc.Claim, metadata *string) ([]alloc.ID, error) {
-	if p.Config.Policy == alloc.PolicyForget {
-		return list(t, scanID, forgetRows, p.number, o.Count)
-	}
-	return list(t, scanID, takeRows, p.number, o.Count, c.Token, o.By, o.Owner, metadata, instant(c.At))
-}
 
 func scanID(row scanner) (id alloc.ID, err error) {
 	err = row.Scan(&id)

@@ -9,43 +9,47 @@ import (
 
 // claimKey is the idempotency record of a claim.
 type claimKey struct {
+	hash        string
 	fingerprint string
 	pool        int64
 	ids         []alloc.ID
 	token       alloc.Token
 	at          time.Time
+	expires     time.Time
 }
+
+const claimKeyColumns = `hash, fingerprint, pool, ids, token, at, expires`
 
 func scanClaimKey(row scanner) (k claimKey, err error) {
 	var ids string
-	var at int64
-	if err = row.Scan(&k.fingerprint, &k.pool, &ids, &k.token, &at); err != nil {
+	var at, expires int64
+	if err = row.Scan(&k.hash, &k.fingerprint, &k.pool, &ids, &k.token, &at, &expires); err != nil {
 		return k, err
 	}
-	k.at = moment(at)
+	k.at, k.expires = moment(at), moment(expires)
 	return k, json.Unmarshal([]byte(ids), &k.ids)
 }
 
 // replayClaim answers from the record of the order's key; found is false where there is none that has not expired. It
-// comes before every look at the pool: a replay needs no free ID and no active pool.
+// comes before every look at the pool's state: a replay needs no free ID and no active pool.
 func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, found bool, err error) {
-	records, err := list(t, scanClaimKey, `SELECT fingerprint, pool, ids, token, at FROM claim_keys WHERE hash = $1 AND expires > $2`,
-		o.Key.Hash, instant(now))
+	records, err := list(t, scanClaimKey, `SELECT `+claimKeyColumns+` FROM claim_keys WHERE hash = $1`, o.Key.Hash)
 	if err != nil || len(records) == 0 {
 		return alloc.Claim{}, false, err
 	}
 	k := records[0]
-	if k.fingerprint != o.Key.Fingerprint {
-		return alloc.Claim{}, false, otherRequest()
+	if !now.Before(k.expires) {
+		_, err := t.expire(k)
+		return alloc.Claim{}, false, err
 	}
 	p, err := t.pool(o.Pool)
 	if err != nil {
 		return alloc.Claim{}, false, err
 	}
-	if p.number != k.pool {
+	if k.fingerprint != o.Key.Fingerprint || k.pool != p.number {
 		return alloc.Claim{}, false, otherRequest()
 	}
-	owned, err := t.stillOwned(p, k)
+	owned, err := t.stillOwned(k)
 	if err != nil {
 		return alloc.Claim{}, false, err
 	}
@@ -56,16 +60,12 @@ func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, foun
 	return alloc.Claim{Pool: o.Pool, IDs: k.ids, State: alloc.StateClaimed, Token: k.token, At: k.at, Replayed: true}, true, nil
 }
 
-// stillOwned reports whether one at least of the record's IDs is still taken by it. A pool that forgets does not know;
-// there an ID never comes back.
-func (t *tx) stillOwned(p poolRow, k claimKey) (bool, error) {
-	if p.Config.Policy == alloc.PolicyForget {
-		return true, nil
-	}
+// stillOwned reports whether one at least of the record's IDs is still taken by it.
+func (t *tx) stillOwned(k claimKey) (bool, error) {
 	for _, id := range k.ids {
 		var one int
 		owned, err := t.row(`SELECT 1 FROM ids WHERE pool = $1 AND id = $2 AND token = $3 AND state IN ('held', 'claimed')`,
-			[]any{p.number, id, k.token}, &one)
+			[]any{k.pool, id, k.token}, &one)
 		if err != nil || owned {
 			return owned, err
 		}
@@ -73,17 +73,39 @@ func (t *tx) stillOwned(p poolRow, k claimKey) (bool, error) {
 	return false, nil
 }
 
-// keepClaim writes the record of a claim, over an expired one where there is one.
+// keepClaim writes the record of a claim.
 func (t *tx) keepClaim(key *alloc.Key, p poolRow, c alloc.Claim) error {
 	ids, err := json.Marshal(c.IDs)
 	if err != nil {
 		return err
 	}
-	kept, err := t.exec(`INSERT INTO claim_keys (hash, fingerprint, pool, ids, token, at, expires) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (hash) DO UPDATE SET fingerprint = excluded.fingerprint, pool = excluded.pool, ids = excluded.ids,
-			token = excluded.token, at = excluded.at, expires = excluded.expires WHERE claim_keys.expires <= excluded.at`,
+	kept, err := t.exec(`INSERT INTO claim_keys (`+claimKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hash) DO NOTHING`,
 		key.Hash, key.Fingerprint, p.number, string(ids), c.Token, instant(c.At), instant(c.At.Add(alloc.KeyRetention)))
 	return keptKey(kept, err)
+}
+
+// expire removes a record whose time is over. A pool that forgets has kept the record's IDs for its replays until now;
+// forgotten says how many went with it.
+func (t *tx) expire(k claimKey) (forgotten alloc.Count, err error) {
+	if _, err := t.exec(`DELETE FROM claim_keys WHERE hash = $1`, k.hash); err != nil {
+		return 0, err
+	}
+	var policy alloc.Policy
+	if _, err := t.row(`SELECT policy FROM pools WHERE pool = $1`, []any{k.pool}, &policy); err != nil || policy != alloc.PolicyForget {
+		return 0, err
+	}
+	for _, id := range k.ids {
+		gone, err := t.exec(`DELETE FROM ids WHERE pool = $1 AND id = $2 AND token = $3 AND state = 'claimed'`, k.pool, id, k.token)
+		if err != nil {
+			return 0, err
+		}
+		forgotten += alloc.Count(gone)
+	}
+	if forgotten == 0 {
+		return 0, nil
+	}
+	_, err = t.exec(`UPDATE levels SET n_claimed = n_claimed - $2, n_forgotten = n_forgotten + $2 WHERE pool = $1`, k.pool, forgotten)
+	return forgotten, err
 }
 
 // keptKey refuses a step whose key another request has taken in the meantime. Where steps run one after the other that

@@ -33,10 +33,10 @@ func (t *tx) countSeeded(p poolRow, n int) error {
 	return counted(p, changed, err)
 }
 
-// countTaken moves n IDs of the pool from free to claimed, or to forgotten where the pool forgets.
-func (t *tx) countTaken(p poolRow, n int) error {
+// countTaken moves n IDs of the pool from free to claimed, or to forgotten.
+func (t *tx) countTaken(p poolRow, n int, forget bool) error {
 	query := `UPDATE levels SET n_free = n_free - $2, n_claimed = n_claimed + $2 WHERE pool = $1`
-	if p.Config.Policy == alloc.PolicyForget {
+	if forget {
 		query = `UPDATE levels SET n_free = n_free - $2, n_forgotten = n_forgotten + $2 WHERE pool = $1`
 	}
 	changed, err := t.exec(query, p.number, n)

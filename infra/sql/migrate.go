@@ -40,11 +40,8 @@ func migrate(ctx context.Context, conn *dbsql.Conn, steps []string) (err error) 
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) // fails only where there is nothing to roll back
 		}
 	}()
-	if err := checkFile(ctx, conn, len(steps)); err != nil { // as it is now, under the lock
-		return err
-	}
-	var version int
-	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+	version, err := checkFile(ctx, conn, len(steps)) // as it is now, under the lock
+	if err != nil {
 		return err
 	}
 	for ; version < len(steps); version++ {

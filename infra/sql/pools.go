@@ -119,11 +119,11 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.
 		if err != nil {
 			return alloc.Pool{}, err
 		}
-		if p.State == to {
-			return p.Pool, nil
-		}
 		if err := p.CheckTo(to); err != nil {
 			return alloc.Pool{}, err
+		}
+		if p.State == to {
+			return p.Pool, nil
 		}
 		p.State = to
 		_, err = t.exec(`UPDATE pools SET state = $2 WHERE pool = $1`, p.number, to)

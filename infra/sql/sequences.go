@@ -151,11 +151,11 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, t
 		if err != nil {
 			return alloc.Sequence{}, err
 		}
-		if q.State == to {
-			return q.Sequence, nil
-		}
 		if err := q.CheckTo(to); err != nil {
 			return alloc.Sequence{}, err
+		}
+		if q.State == to {
+			return q.Sequence, nil
 		}
 		q.State = to
 		return q.Sequence, t.setSequenceState(q, to)

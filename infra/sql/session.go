@@ -49,8 +49,11 @@ func (s *session) end(statement string) error {
 	return err
 }
 
-// discard closes the connection for good instead of giving it back to its pool; an open transaction is rolled back.
+// discard closes the connection for good instead of giving it back to its pool; an open transaction is rolled back. The
+// statements go first: database/sql leaves those of a *sql.Conn to their owner, and SQLite keeps a connection with open
+// statements alive, with its locks and its log.
 func (s *session) discard() {
+	s.statements.close()
 	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // this error is what makes database/sql close it
 	_ = s.conn.Close()                                           // already closed: reports just that
 }

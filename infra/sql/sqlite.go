@@ -74,7 +74,8 @@ func prepareFile(ctx context.Context, db *dbsql.DB) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFile(ctx, conn, len(steps)); err != nil {
+	version, err := checkFile(ctx, conn, len(steps))
+	if err != nil {
 		return err
 	}
 	var mode string
@@ -84,26 +85,30 @@ func prepareFile(ctx context.Context, db *dbsql.DB) error {
 	if mode != "wal" {
 		return fmt.Errorf("the file system does not allow a write-ahead log (journal mode %q); use a local one", mode)
 	}
+	if version == len(steps) {
+		return nil
+	}
 	return migrate(ctx, conn, steps)
 }
 
-// checkFile refuses a file that is not ours, or of a later version than this program knows, before anything is changed.
-func checkFile(ctx context.Context, conn *dbsql.Conn, latest int) error {
-	var application, version, objects int
-	err := conn.QueryRowContext(ctx, `SELECT
+// checkFile refuses a file that is not ours, or of a later version than this program knows, and returns the version of
+// its schema. It changes nothing.
+func checkFile(ctx context.Context, conn *dbsql.Conn, latest int) (version int, err error) {
+	var application, objects int
+	err = conn.QueryRowContext(ctx, `SELECT
 		(SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
 		(SELECT count(*) FROM sqlite_schema)`).Scan(&application, &version, &objects)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case application == 0 && version == 0 && objects == 0:
-		return nil // new
+		return 0, nil // new
 	case application != applicationID:
-		return ErrForeignFile
+		return 0, ErrForeignFile
 	case version > latest:
-		return fmt.Errorf("%w (schema %d, this program knows %d)", ErrNewerSchema, version, latest)
+		return 0, fmt.Errorf("%w (schema %d, this program knows %d)", ErrNewerSchema, version, latest)
 	}
-	return nil
+	return version, nil
 }
 
 // patiently repeats what fails because somebody else holds a lock, until the context ends.

@@ -95,3 +95,13 @@ func (s *statements) get(ctx context.Context, query string, prepare func(context
 	s.byText[query] = fresh
 	return fresh, nil
 }
+
+// close closes all statements.
+func (s *statements) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stmt := range s.byText {
+		_ = stmt.Close() // nothing depends on it any more
+	}
+	s.byText = nil
+}

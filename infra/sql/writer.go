@@ -14,9 +14,9 @@ import (
 
 // Bounds of a group: how many steps share a commit, and for how long a group that is still running takes in more.
 const (
-	groupSteps = 256
-	groupTime  = 10 * time.Millisecond
-	queueSteps = 1024 // steps that wait beyond it wait in their callers
+	groupSteps       = 256
+	defaultGroupTime = 10 * time.Millisecond
+	queueSteps       = 1024 // steps that wait beyond it wait in their callers
 )
 
 // A process that writes without a pause would keep others out for ever, because SQLite's lock has no queue. So the
@@ -33,8 +33,9 @@ const (
 // Steps run on the writer's own context. A caller leaves when its context ends; its step, if it has begun, does not
 // stop half-way.
 type writer struct {
-	db       *dbsql.DB // of one connection
-	lockWait time.Duration
+	db        *dbsql.DB // of one connection
+	lockWait  time.Duration
+	groupTime time.Duration
 
 	queue   chan *job
 	closing chan struct{} // closed by stop
@@ -62,7 +63,7 @@ const (
 
 func newWriter(db *dbsql.DB, lockWait time.Duration) *writer {
 	w := &writer{
-		db: db, lockWait: lockWait,
+		db: db, lockWait: lockWait, groupTime: defaultGroupTime,
 		queue:   make(chan *job, queueSteps),
 		closing: make(chan struct{}),
 		stopped: make(chan struct{}),
@@ -194,7 +195,7 @@ func (w *writer) group(first *job, limit int) {
 
 // another returns a job that shares the running transaction, nil if it is to be committed now.
 func (w *writer) another(started time.Time, room int) *job {
-	if room <= 0 || time.Since(started) > groupTime {
+	if room <= 0 || time.Since(started) > w.groupTime {
 		return nil
 	}
 	select {

@@ -54,7 +54,7 @@ CREATE TABLE seed_batches (
     PRIMARY KEY (pool, job, digest)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX seed_batches_at ON seed_batches (at);
+CREATE INDEX seed_batches_at ON seed_batches (pool, at);
 
 -- Idempotency records, written in the transaction of the claim or lease that they belong to.
 CREATE TABLE claim_keys (
@@ -67,7 +67,7 @@ CREATE TABLE claim_keys (
     expires     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX claim_keys_expires ON claim_keys (expires);
+CREATE INDEX claim_keys_expires ON claim_keys (pool, expires);
 
 CREATE TABLE sequences (
     sequence     INTEGER PRIMARY KEY,
