@@ -66,13 +66,15 @@ func CheckClaimOrder(o ClaimOrder) error {
 	return nil
 }
 
+// checkText refuses text that is too long, or has what a page or a log cannot show as it is: control characters, line
+// separators, directional marks. The two joiners stay, as names are written with them.
 func checkText(what, s string, limit int) error {
 	if len(s) > limit || !utf8.ValidString(s) {
 		return Errorf(CodeInvalidRequest, "%s must be at most %d bytes of UTF-8", what, limit)
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) {
-			return Errorf(CodeInvalidRequest, "%s must have no control characters", what)
+		if joiner := r == '\u200C' || r == '\u200D'; !unicode.IsGraphic(r) && !joiner {
+			return Errorf(CodeInvalidRequest, "%s must have no control characters, line ends or directional marks", what)
 		}
 	}
 	return nil

@@ -78,6 +78,8 @@ func (c SequenceConfig) Check() error {
 	switch {
 	case c.Limit > MaxNumber:
 		return Errorf(CodeInvalidConfig, "limit must be at most %d", MaxNumber)
+	case c.Start != 0 && c.StartAtZero:
+		return Errorf(CodeInvalidConfig, "a start of %d and start_at_zero contradict each other; leave one out", c.Start)
 	case c.Start > c.Limit:
 		return Errorf(CodeInvalidConfig, "start must not be above limit")
 	case c.MaxLease < 1 || c.MaxLease > MaxLeaseLimit:

@@ -44,6 +44,9 @@ func (s *Service) Trail(ctx context.Context, before string, limit int) ([]AuditR
 	if err := checkPage(limit); err != nil {
 		return nil, err
 	}
+	if before != "" && CheckKey(before) != nil {
+		return nil, Errorf(CodeInvalidRequest, "before must be the ID of a record, as an earlier page gave it")
+	}
 	return s.store.Records(ctx, before, limit)
 }
 
@@ -98,6 +101,16 @@ func clip(detail string) string {
 		detail = detail[:MaxDetailBytes-len("…")] + "…"
 	}
 	return strings.ToValidUTF8(detail, "")
+}
+
+// checkList checks the bounds of a page of a list by names.
+func checkList(after string, limit int) error {
+	if after != "" {
+		if err := CheckName(after); err != nil {
+			return err
+		}
+	}
+	return checkPage(limit)
 }
 
 func checkPage(limit int) error {

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -38,7 +39,7 @@ var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", 
 // SetPoolState pauses, resumes (PoolActive), drains or deletes a pool. Needs ActionManage.
 func (s *Service) SetPoolState(ctx context.Context, name PoolName, to PoolState) (p Pool, err error) {
 	detail := func() string { return "to " + quoteShort(string(to)) }
-	err = s.administer(ctx, poolStep(name, poolVerbs[to], detail), func() (err error) {
+	err = s.administer(ctx, poolStep(name, cmp.Or(poolVerbs[to], "state"), detail), func() (err error) {
 		if poolVerbs[to] == "" {
 			return Errorf(CodeInvalidRequest, "a pool has no state %s", quoteShort(string(to)))
 		}
@@ -81,7 +82,7 @@ func (s *Service) Pools(ctx context.Context, after PoolName, limit int) (pools [
 	if err != nil {
 		return nil, "", err
 	}
-	if err := checkPage(limit); err != nil {
+	if err := checkList(string(after), limit); err != nil {
 		return nil, "", err
 	}
 	for {
@@ -158,46 +159,6 @@ func (s *Service) Sweep(ctx context.Context, pool PoolName) (SweepReport, error)
 		return SweepReport{}, err
 	}
 	return s.store.Sweep(ctx, pool)
-}
-
-// TendReport says what one run of the schedule did.
-type TendReport struct {
-	Swept  []SweepReport
-	Failed map[PoolName]error
-}
-
-// Tend is one run of the schedule: it sweeps every pool. A pool that fails does not stop the others. It ends early,
-// without error, when the context does: the next run goes on. Needs ActionTend on all.
-func (s *Service) Tend(ctx context.Context) (TendReport, error) {
-	report := TendReport{Failed: map[PoolName]error{}}
-	if _, err := permit(ctx, ActionTend, everything); err != nil {
-		return report, err
-	}
-	const page = 100
-	for after := PoolName(""); ; {
-		pools, err := s.store.ListPools(ctx, after, page)
-		if err != nil {
-			return report, err
-		}
-		for _, p := range pools {
-			after = p.Name
-			if p.State == PoolDeleted {
-				continue
-			}
-			if ctx.Err() != nil {
-				return report, nil
-			}
-			r, err := s.store.Sweep(ctx, p.Name)
-			if err != nil {
-				report.Failed[p.Name] = err
-				continue
-			}
-			report.Swept = append(report.Swept, r)
-		}
-		if len(pools) < page {
-			return report, nil
-		}
-	}
 }
 
 func poolTarget(n PoolName) string { return "pool/" + string(n) }

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -38,7 +39,7 @@ var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequenceP
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. Needs ActionManage.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (q Sequence, err error) {
 	detail := func() string { return "to " + quoteShort(string(to)) }
-	err = s.administer(ctx, sequenceStep(name, sequenceVerbs[to], detail), func() (err error) {
+	err = s.administer(ctx, sequenceStep(name, cmp.Or(sequenceVerbs[to], "state"), detail), func() (err error) {
 		if sequenceVerbs[to] == "" {
 			return Errorf(CodeInvalidRequest, "a sequence cannot be set to the state %s", quoteShort(string(to)))
 		}
@@ -73,7 +74,7 @@ func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) 
 	if err != nil {
 		return nil, "", err
 	}
-	if err := checkPage(limit); err != nil {
+	if err := checkList(string(after), limit); err != nil {
 		return nil, "", err
 	}
 	for {
@@ -105,6 +106,9 @@ func (s *Service) Leases(ctx context.Context, name SequenceName, below Number, l
 	}
 	if err := checkPage(limit); err != nil {
 		return nil, err
+	}
+	if below > MaxNumber {
+		below = 0 // all lie below
 	}
 	return s.store.Leases(ctx, name, below, limit)
 }

@@ -1,0 +1,230 @@
+package alloc_test
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+// operation is a method of Service as the tests of permissions and of the trail see it.
+type operation struct {
+	need   alloc.Action
+	on     string                                            // the name that the scope must cover; "*" for all
+	record string                                            // the action of its audit record; "" for none
+	list   bool                                              // a list that leaves out what the caller may not read
+	run    func(ctx context.Context, s *alloc.Service) error // on a world as newWorld makes it
+}
+
+const pool, sequence = alloc.PoolName("team-a.vouchers"), alloc.SequenceName("team-a.orders")
+
+// operations is every method of Service that a caller can ask for.
+var operations = map[string]operation{
+	"CreatePool": {need: alloc.ActionManage, on: string(pool), record: "pool.create", run: func(ctx context.Context, s *alloc.Service) error {
+		_, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{})
+		return err
+	}},
+	"ChangePool": {need: alloc.ActionManage, on: string(pool), record: "pool.change", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.ChangePool(ctx, pool, 1, alloc.PoolConfig{MaxBatch: 7})
+		return err
+	}},
+	"SetPoolState": {need: alloc.ActionManage, on: string(pool), record: "pool.drain", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SetPoolState(ctx, pool, alloc.PoolDraining)
+		return err
+	}},
+	"Pool": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Pool(ctx, pool)
+		return err
+	}},
+	"Pools": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
+		pools, _, err := s.Pools(ctx, "", 10)
+		return oneOrHidden(len(pools), err)
+	}},
+	"Claim": {need: alloc.ActionClaim, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Claim(ctx, alloc.ClaimRequest{Pool: pool, Count: 1})
+		return err
+	}},
+	"InspectID": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.InspectID(ctx, pool, "ID-1")
+		return err
+	}},
+	"Seed": {need: alloc.ActionSeed, on: string(pool), record: "pool.seed", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Seed(ctx, alloc.SeedRequest{Pool: pool, Entries: entriesOf("ID-2")})
+		return err
+	}},
+	"Sweep": {need: alloc.ActionTend, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Sweep(ctx, pool)
+		return err
+	}},
+	"Tend": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Tend(ctx)
+		return err
+	}},
+	"CreateSequence": {need: alloc.ActionManage, on: string(sequence), record: "sequence.create", run: func(ctx context.Context, s *alloc.Service) error {
+		_, _, err := s.CreateSequence(ctx, sequence, alloc.SequenceConfig{})
+		return err
+	}},
+	"ChangeSequence": {need: alloc.ActionManage, on: string(sequence), record: "sequence.change", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.ChangeSequence(ctx, sequence, 1, alloc.SequenceConfig{Segment: 7})
+		return err
+	}},
+	"SetSequenceState": {need: alloc.ActionManage, on: string(sequence), record: "sequence.pause", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SetSequenceState(ctx, sequence, alloc.SequencePaused)
+		return err
+	}},
+	"Sequence": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Sequence(ctx, sequence)
+		return err
+	}},
+	"Sequences": {need: alloc.ActionRead, on: string(sequence), list: true, run: func(ctx context.Context, s *alloc.Service) error {
+		sequences, _, err := s.Sequences(ctx, "", 10)
+		return oneOrHidden(len(sequences), err)
+	}},
+	"Leases": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Leases(ctx, sequence, 0, 10)
+		return err
+	}},
+	"Lease": {need: alloc.ActionLease, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Lease(ctx, alloc.LeaseRequest{Sequence: sequence, Count: 1})
+		return err
+	}},
+	"Next": {need: alloc.ActionLease, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, _, err := s.Next(ctx, alloc.LeaseRequest{Sequence: sequence, Count: 1})
+		return err
+	}},
+	"Trail": {need: alloc.ActionRead, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Trail(ctx, "", 10)
+		return err
+	}},
+}
+
+// oneOrHidden makes a list without its one item what it would be of a single thing.
+func oneOrHidden(n int, err error) error {
+	if err == nil && n == 0 {
+		return alloc.Errorf(alloc.CodeForbidden, "left out")
+	}
+	return err
+}
+
+// newWorld makes a model with the pool, one ID in it, and the sequence, and a Service over it that counts its calls.
+func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Faulty, *alloctest.Model) {
+	t.Helper()
+	m := alloctest.NewModel(nil)
+	ctx := asAdmin(t.Context())
+	if _, _, err := m.CreatePool(ctx, pool, alloc.PoolConfig{}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Seed(ctx, alloc.SeedBatch{Pool: pool, Job: "job", IDs: []alloc.ID{"ID-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.CreateSequence(ctx, sequence, alloc.SequenceConfig{}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	f := alloctest.NewFaulty(m, plan)
+	return newService(t, f), f, m
+}
+
+func TestOperationsAreAllOfService(t *testing.T) {
+	var methods []string
+	for m := range reflect.TypeFor[*alloc.Service]().Methods() {
+		if m.Name != "Ready" && m.Name != "Lines" { // Ready needs no caller; Lines is these tests' own
+			methods = append(methods, m.Name)
+		}
+	}
+	slices.Sort(methods)
+	if known := slices.Sorted(maps.Keys(operations)); !slices.Equal(methods, known) {
+		t.Errorf("Service has %v, the tests of permissions and of the trail know %v", methods, known)
+	}
+}
+
+// Each operation needs its own action on its own name, and nothing else will do.
+func TestPermissions(t *testing.T) {
+	actions := []alloc.Action{
+		alloc.ActionClaim, alloc.ActionLease, alloc.ActionRead, alloc.ActionSeed, alloc.ActionManage, alloc.ActionTend, "*", "", "Claim",
+	}
+	for name, op := range operations {
+		t.Run(name, func(t *testing.T) {
+			patterns := map[string]bool{ // pattern → covers op.on
+				op.on: true, "*": true, "team-a*": op.on != "*", "team-a.*": op.on != "*",
+				"": false, "team-b*": false, "team-a": false, "x" + op.on: false, op.on + "x": false, "TEAM-A*": false, "**": false,
+			}
+			for _, action := range actions {
+				for pattern, covers := range patterns {
+					s, store, _ := newWorld(t, nil)
+					scope := alloc.Scope{Action: action, Pattern: pattern}
+					err := op.run(as(t.Context(), "c", scope), s)
+					if may := covers && (action == op.need || action == "*"); may && err != nil || !may && !alloc.Is(err, alloc.CodeForbidden) {
+						t.Errorf("with the scope %s:%s: got %v, want it allowed: %t", action, pattern, err, may)
+					}
+					if !op.list && alloc.Is(err, alloc.CodeForbidden) {
+						wantOnlyRecords(t, store)
+					}
+				}
+			}
+			s, store, _ := newWorld(t, nil)
+			wantErr(t, op.run(as(t.Context(), "c"), s), alloc.CodeForbidden)
+			wantErr(t, op.run(as(t.Context(), "", alloc.AllScopes()...), s), alloc.CodeUnauthenticated)
+			wantErr(t, op.run(t.Context(), s), alloc.CodeUnauthenticated)
+			if !op.list {
+				wantOnlyRecords(t, store)
+			}
+			two := []alloc.Scope{{Action: op.need, Pattern: "team-b*"}, {Action: op.need, Pattern: op.on}}
+			if err := op.run(as(t.Context(), "c", two...), s); err != nil {
+				t.Errorf("the second of two scopes does not count: %v", err)
+			}
+		})
+	}
+}
+
+// wantOnlyRecords fails the test if a forbidden operation touched the Store, but to say so in the trail.
+func wantOnlyRecords(t *testing.T, store *alloctest.Faulty) {
+	t.Helper()
+	for _, c := range store.Calls() {
+		if c.Method != "Record" {
+			t.Errorf("a forbidden operation called %s", c.Method)
+		}
+	}
+}
+
+// Names are checked before anything else is done with them, in every operation that takes one.
+func TestOperationsCheckNames(t *testing.T) {
+	s, store, _ := newWorld(t, nil)
+	ctx := asAdmin(t.Context())
+	for _, name := range []string{"", "A", "a/b", "..", "é"} {
+		p, q := alloc.PoolName(name), alloc.SequenceName(name)
+		_, _, err := s.CreatePool(ctx, p, alloc.PoolConfig{})
+		wantCode(t, err, alloc.CodeInvalidName)
+		_, err = s.Claim(ctx, alloc.ClaimRequest{Pool: p, Count: 1})
+		wantCode(t, err, alloc.CodeInvalidName)
+		_, err = s.Seed(ctx, alloc.SeedRequest{Pool: p, Entries: entriesOf("1")})
+		wantCode(t, err, alloc.CodeInvalidName)
+		_, _, err = s.Next(ctx, alloc.LeaseRequest{Sequence: q, Count: 1})
+		wantCode(t, err, alloc.CodeInvalidName)
+		_, _, err = s.CreateSequence(ctx, q, alloc.SequenceConfig{})
+		wantCode(t, err, alloc.CodeInvalidName)
+		if name != "" { // "" is the beginning of a list
+			_, _, err = s.Pools(ctx, p, 10)
+			wantCode(t, err, alloc.CodeInvalidName)
+			_, _, err = s.Sequences(ctx, q, 10)
+			wantCode(t, err, alloc.CodeInvalidName)
+		}
+	}
+	if calls := store.Calls(); len(calls) > 0 {
+		t.Errorf("bad names reached the Store: %+v", calls)
+	}
+}
+
+func TestScopeCheck(t *testing.T) {
+	for _, s := range []alloc.Scope{{"claim", "a"}, {"*", "*"}, {"tend", "*"}, {"read", "team-a.*"}, {"lease", "team-a*"}} {
+		if err := s.Check(); err != nil {
+			t.Errorf("%+v is refused: %v", s, err)
+		}
+	}
+	for _, s := range []alloc.Scope{{}, {"claim", ""}, {"Claim", "a"}, {"", "a"}, {"claim", "**"}, {"claim", "*a"}, {"claim", "a*b"}, {"claim", "A*"}, {"write", "*"}} {
+		wantCode(t, s.Check(), alloc.CodeInvalidRequest)
+	}
+}

@@ -1,0 +1,101 @@
+package alloc_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"idpool/alloc"
+)
+
+func TestPoolConfigCheck(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		config alloc.PoolConfig
+		ok     bool
+	}{
+		{"nothing said", alloc.PoolConfig{}, true},
+		{"all said", alloc.PoolConfig{Description: "Spring sale", Policy: alloc.PolicyForget, FoldCase: true, MaxBatch: alloc.MaxBatchLimit}, true},
+		{"an unknown policy", alloc.PoolConfig{Policy: "burn"}, false},
+		{"a negative batch", alloc.PoolConfig{MaxBatch: -1}, false},
+		{"a batch too large", alloc.PoolConfig{MaxBatch: alloc.MaxBatchLimit + 1}, false},
+		{"a description too long", alloc.PoolConfig{Description: strings.Repeat("x", alloc.MaxDescription+1)}, false},
+		{"a description of two lines", alloc.PoolConfig{Description: "a\nb"}, false},
+	} {
+		err := c.config.WithDefaults().Check()
+		if (err == nil) != c.ok || err != nil && !alloc.Is(err, alloc.CodeInvalidConfig) {
+			t.Errorf("%s: got %v", c.what, err)
+		}
+	}
+	from := alloc.PoolConfig{}.WithDefaults()
+	for _, to := range []alloc.PoolConfig{{Policy: alloc.PolicyForget}, {FoldCase: true}, {MaxBatch: -1}} {
+		wantCode(t, from.CheckChange(to.WithDefaults()), alloc.CodeInvalidConfig)
+	}
+}
+
+func TestPoolStates(t *testing.T) {
+	pool := func(s alloc.PoolState) alloc.Pool {
+		return alloc.Pool{Name: "vouchers", State: s, Config: alloc.PoolConfig{}.WithDefaults()}
+	}
+	for _, c := range []struct {
+		state             alloc.PoolState
+		claim, seed, move alloc.Code
+	}{
+		{alloc.PoolActive, "", "", ""},
+		{alloc.PoolPaused, alloc.CodePoolPaused, "", ""},
+		{alloc.PoolDraining, "", alloc.CodePoolDraining, ""},
+		{alloc.PoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted},
+	} {
+		p := pool(c.state)
+		if got := alloc.CodeOf(p.CheckClaim(1)); got != c.claim {
+			t.Errorf("a claim of a pool that is %s: got %q, want %q", c.state, got, c.claim)
+		}
+		if got := alloc.CodeOf(p.CheckSeed()); got != c.seed {
+			t.Errorf("seeding a pool that is %s: got %q, want %q", c.state, got, c.seed)
+		}
+		if got := alloc.CodeOf(p.CheckTo(alloc.PoolActive)); got != c.move {
+			t.Errorf("resuming a pool that is %s: got %q, want %q", c.state, got, c.move)
+		}
+	}
+	for _, n := range []alloc.Count{0, -1, math.MinInt64, alloc.DefaultMaxBatch + 1, math.MaxInt64} { // C22
+		wantCode(t, pool(alloc.PoolActive).CheckClaim(n), alloc.CodeInvalidCount)
+	}
+}
+
+func TestCheckClaimOrder(t *testing.T) {
+	order := func(change func(*alloc.ClaimOrder)) alloc.ClaimOrder {
+		o := alloc.ClaimOrder{Pool: "vouchers", Count: 1}
+		change(&o)
+		return o
+	}
+	many := map[string]string{}
+	for _, k := range strings.Split("abcdefghi", "") {
+		many[k] = ""
+	}
+	for _, c := range []struct {
+		what string
+		o    alloc.ClaimOrder
+		want alloc.Code
+	}{
+		{"the least", order(func(*alloc.ClaimOrder) {}), ""},
+		{"a name written with joiners", order(func(o *alloc.ClaimOrder) { o.Owner = "می\u200cخواهم" }), ""},
+		{"the most metadata", order(func(o *alloc.ClaimOrder) { o.Metadata = map[string]string{"k": strings.Repeat("v", 255)} }), ""},
+		{"a bad name", order(func(o *alloc.ClaimOrder) { o.Pool = "A" }), alloc.CodeInvalidName},
+		{"no IDs", order(func(o *alloc.ClaimOrder) { o.Count = 0 }), alloc.CodeInvalidCount},
+		{"too many IDs", order(func(o *alloc.ClaimOrder) { o.Count = 1_000_000_000 }), alloc.CodeInvalidCount},
+		{"an owner too long", order(func(o *alloc.ClaimOrder) { o.Owner = strings.Repeat("x", 97) }), alloc.CodeInvalidRequest},
+		{"an owner of two lines", order(func(o *alloc.ClaimOrder) { o.Owner = "a\u2028b" }), alloc.CodeInvalidRequest},
+		{"an owner that turns the page's direction", order(func(o *alloc.ClaimOrder) { o.Owner = "a\u202eb" }), alloc.CodeInvalidRequest},
+		{"an owner that is not UTF-8", order(func(o *alloc.ClaimOrder) { o.Owner = "\xff" }), alloc.CodeInvalidRequest},
+		{"nine entries", order(func(o *alloc.ClaimOrder) { o.Metadata = many }), alloc.CodeInvalidRequest},
+		{"an empty key", order(func(o *alloc.ClaimOrder) { o.Metadata = map[string]string{"": "v"} }), alloc.CodeInvalidRequest},
+		{"a control character in a value", order(func(o *alloc.ClaimOrder) { o.Metadata = map[string]string{"k": "\x00"} }), alloc.CodeInvalidRequest},
+		{"too much metadata", order(func(o *alloc.ClaimOrder) {
+			o.Metadata = map[string]string{"k": strings.Repeat("v", 200), "l": strings.Repeat("v", 55)}
+		}), alloc.CodeInvalidRequest},
+	} {
+		if got := alloc.CodeOf(alloc.CheckClaimOrder(c.o)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
+		}
+	}
+}

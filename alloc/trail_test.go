@@ -1,0 +1,169 @@
+package alloc_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+func trail(t testing.TB, m *alloctest.Model) []alloc.AuditRecord {
+	t.Helper()
+	records, err := m.Records(t.Context(), "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// Each administrative operation, successful or refused, leaves exactly one record; every other leaves none.
+func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
+	for name, op := range operations {
+		for _, c := range []struct {
+			when   string
+			scopes []alloc.Scope
+			before func(m *alloctest.Model)
+			result alloc.Code
+		}{
+			{"allowed", alloc.AllScopes(), func(*alloctest.Model) {}, "ok"},
+			{"forbidden", nil, func(*alloctest.Model) {}, alloc.CodeForbidden},
+			{"refused", alloc.AllScopes(), func(m *alloctest.Model) {
+				must(t, m.SetPoolState, pool, alloc.PoolDeleted)
+				must(t, m.SetSequenceState, sequence, alloc.SequenceDeleted)
+			}, "deleted"},
+		} {
+			t.Run(name+" "+c.when, func(t *testing.T) {
+				s, _, m := newWorld(t, nil)
+				c.before(m)
+				err := op.run(as(t.Context(), "c", c.scopes...), s)
+				got := trail(t, m)
+				if op.record == "" {
+					if len(got) > 0 {
+						t.Errorf("it left %+v, want no record", got)
+					}
+					return
+				}
+				if err == nil && c.result != "ok" {
+					t.Fatal("it was not refused")
+				}
+				kind, target, _ := strings.Cut(op.record, ".")
+				target = kind + "/" + op.on
+				if c.result == "deleted" {
+					c.result = alloc.Code(kind + "_deleted")
+				}
+				want := []alloc.AuditRecord{{Client: "c", Action: op.record, Target: target, Result: string(c.result), Request: "r-1", Address: "192.0.2.1"}}
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(alloc.AuditRecord{}, "ID", "At", "Detail")); diff != "" {
+					t.Fatalf("records (-want +got):\n%s", diff)
+				}
+				if got[0].ID == "" || got[0].At.IsZero() || got[0].Detail == "" {
+					t.Errorf("the record %+v lacks its ID, time or detail", got[0])
+				}
+			})
+		}
+	}
+}
+
+func must[N, S, A any](t testing.TB, set func(context.Context, N, S) (A, error), name N, to S) {
+	t.Helper()
+	if _, err := set(t.Context(), name, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An operation whose record cannot be written is reported as failed with an unknown outcome, and its repeat succeeds.
+func TestAnOperationWithoutRecordIsUnknown(t *testing.T) {
+	for name, op := range operations {
+		if op.record == "" {
+			continue
+		}
+		for _, fault := range []alloctest.Fault{alloctest.Refused, alloctest.AppliedButFailed, alloctest.Throttled} {
+			t.Run(name, func(t *testing.T) {
+				s, _, m := newWorld(t, alloctest.Script("Record", fault))
+				err := op.run(asAdmin(t.Context()), s)
+				if e := wantCode(t, err, alloc.CodeUnavailable); !e.Unknown || e.RetryAfter == 0 {
+					t.Errorf("got %+v, want Unknown and a hint", e)
+				}
+				if err := op.run(asAdmin(t.Context()), s); err != nil {
+					t.Errorf("the repeat fails: %v", err)
+				}
+				if got := trail(t, m); len(got) == 0 || got[0].Result != "ok" {
+					t.Errorf("after the repeat the trail is %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// What is refused stays refused for its own reason, also when the trail cannot be written.
+func TestARefusalWithoutRecordKeepsItsReason(t *testing.T) {
+	s, _, _ := newWorld(t, alloctest.Script("Record", alloctest.Refused))
+	_, _, err := s.CreatePool(as(t.Context(), "c"), pool, alloc.PoolConfig{})
+	wantCode(t, err, alloc.CodeForbidden)
+}
+
+// leaving ends the caller's context in the middle of the change.
+type leaving struct {
+	alloc.Store
+	leave context.CancelFunc
+}
+
+func (l leaving) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (alloc.Pool, error) {
+	defer l.leave()
+	return l.Store.SetPoolState(ctx, name, to)
+}
+
+func TestAChangeIsRecordedThoughItsCallerLeft(t *testing.T) {
+	_, _, m := newWorld(t, nil)
+	ctx, cancel := context.WithCancel(asAdmin(t.Context()))
+	if _, err := newService(t, leaving{m, cancel}).SetPoolState(ctx, pool, alloc.PoolPaused); err != nil {
+		t.Fatal(err)
+	}
+	if got := trail(t, m); len(got) != 1 || got[0].Action != "pool.pause" || got[0].Detail != `to "paused"` {
+		t.Errorf("the trail is %+v, want the pause", got)
+	}
+}
+
+func TestRefusedInputIsRecordedWithinBounds(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	ctx := asAdmin(t.Context())
+	_, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{Description: strings.Repeat("é", 100_000)})
+	wantCode(t, err, alloc.CodeInvalidConfig)
+	_, err = s.SetPoolState(ctx, pool, "purple\x00")
+	wantCode(t, err, alloc.CodeInvalidRequest)
+	_, err = s.SetSequenceState(ctx, sequence, alloc.SequenceStopped)
+	wantCode(t, err, alloc.CodeInvalidRequest)
+	got := trail(t, m)
+	if len(got) != 3 {
+		t.Fatalf("got %d records, want 3", len(got))
+	}
+	for _, r := range got {
+		if len(r.Detail) > alloc.MaxDetailBytes || !utf8.ValidString(r.Detail) || strings.Contains(r.Detail, "\x00") || r.Result == "ok" {
+			t.Errorf("%s: result %q, %d bytes: %.40q", r.Action, r.Result, len(r.Detail), r.Detail)
+		}
+	}
+}
+
+func TestTrailChecksItsPage(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	ctx := asAdmin(t.Context())
+	for _, limit := range []int{0, -1, 101} {
+		_, err := s.Trail(ctx, "", limit)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		_, _, err = s.Pools(ctx, "", limit)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		_, _, err = s.Sequences(ctx, "", limit)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		_, err = s.Leases(ctx, sequence, 0, limit)
+		wantCode(t, err, alloc.CodeInvalidCount)
+	}
+	for _, before := range []string{"\x00", "é", strings.Repeat("x", 2000)} {
+		_, err := s.Trail(ctx, before, 10)
+		wantCode(t, err, alloc.CodeInvalidRequest)
+	}
+}
