@@ -53,7 +53,7 @@ var contextCases = []testCase{
 		w.together(n, func(i int) {
 			rng := rand.New(rand.NewPCG(uint64(i), 3))
 			for range 3 {
-				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(rng.IntN(8000))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(w.Context(), cutOff(rng))
 				o := order("p", 1)
 				c, err := stores[i].Claim(ctx, o)
 				cancel()
@@ -70,7 +70,7 @@ var contextCases = []testCase{
 			rng := rand.New(rand.NewPCG(uint64(i), 4))
 			o := keyedOrder("p", 2, string(rune('A'+i)))
 			for range 3 {
-				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(rng.IntN(12000))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(w.Context(), cutOff(rng))
 				c, err := w.open().Claim(ctx, o)
 				cancel()
 				if w.bookClaim(o, c, err) != nil && !repeatable(err) && !alloc.Is(err, alloc.CodePoolExhausted) {
@@ -96,7 +96,7 @@ var contextCases = []testCase{
 		w.together(n, func(i int) {
 			rng := rand.New(rand.NewPCG(uint64(i), 5))
 			for range 3 {
-				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(rng.IntN(8000))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(w.Context(), cutOff(rng))
 				r, err := stores[i].Lease(ctx, leaseOrder("s", 3))
 				cancel()
 				switch {
@@ -111,6 +111,12 @@ var contextCases = []testCase{
 		w.disjoint(got.all)
 		w.covered(w.ledger("s", 100), got.all)
 	}},
+}
+
+// cutOff draws a time after which a call is cut off: none to 16 ms, short ones as often as long ones, so that engines of
+// every speed are met before, during and after their work.
+func cutOff(rng *rand.Rand) time.Duration {
+	return time.Duration(1<<rng.IntN(15)-1) * time.Microsecond
 }
 
 // callsOf is one call of each method.
