@@ -89,7 +89,7 @@ func seedWarnings(r alloc.SeedReport) []string {
 	warnings := []string{}
 	if r.CaseOnly > 0 {
 		warnings = append(warnings, fmt.Sprintf(
-			"%d of the IDs differ only in upper and lower case from one before; people mix such IDs up, and a pool with fold_case would take them for one", r.CaseOnly))
+			"IDs that differ from one before only in upper and lower case: %d; people mix such IDs up, and a pool with fold_case takes them for one", r.CaseOnly))
 	}
 	return warnings
 }

@@ -1,0 +1,118 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+	"idpool/web"
+	"idpool/web/api"
+)
+
+// noon is the time at which the tests happen.
+var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+
+const token = "the-token-of-the-tests"
+
+// client talks to the whole API over one Store.
+type client struct {
+	t testing.TB
+	h http.Handler
+}
+
+func newClient(t testing.TB, store alloc.Store) client {
+	t.Helper()
+	if store == nil {
+		store = alloctest.NewModel(func() time.Time { return noon })
+	}
+	svc, err := alloc.NewService(alloc.Config{Store: store, Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client{t, stacked(t, api.All(svc))}
+}
+
+func stacked(t testing.TB, h http.Handler) http.Handler {
+	t.Helper()
+	verify, err := web.NewTokenVerifier(web.TokenHash(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return web.Stack(web.Bearer(verify)(h), web.Options{})
+}
+
+// do sends a request with the token. A body is sent as JSON unless the headers, given as "Name: value", say otherwise;
+// "Name:" leaves a header out.
+func (c client) do(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	c.t.Helper()
+	return c.in(c.t.Context(), method, path, body, headers...)
+}
+
+// in is do in a context.
+func (c client) in(ctx context.Context, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	c.t.Helper()
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	r.RemoteAddr = "192.0.2.1:4711"
+	setHeaders(r.Header, body, headers)
+	w := httptest.NewRecorder()
+	c.h.ServeHTTP(w, r)
+	return w
+}
+
+func setHeaders(h http.Header, body string, headers []string) {
+	h.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		h.Set("Content-Type", "application/json")
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ":")
+		if h.Del(name); value != "" {
+			h.Set(name, strings.TrimSpace(value))
+		}
+	}
+}
+
+// must is do for steps that a test builds on.
+func (c client) must(status int, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	c.t.Helper()
+	w := c.do(method, path, body, headers...)
+	if w.Code != status {
+		c.t.Fatalf("%s %s %.200s: %d %s, want %d", method, path, body, w.Code, w.Body, status)
+	}
+	return w
+}
+
+// read decodes an answer.
+func read[T any](t testing.TB, body io.Reader) T {
+	t.Helper()
+	var v T
+	if err := json.NewDecoder(body).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// problemOf checks that an answer is a problem document that helps, and returns it.
+func problemOf(t testing.TB, w *httptest.ResponseRecorder) web.Problem {
+	t.Helper()
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Fatalf("%d with Content-Type %q, want a problem: %.300s", w.Code, got, w.Body)
+	}
+	p := read[web.Problem](t, w.Body)
+	switch {
+	case p.Status != w.Code, p.Status != web.StatusOf(p.Code):
+		t.Errorf("status %d in the body, %d in the answer, %d in the table", p.Status, w.Code, web.StatusOf(p.Code))
+	case len(p.Detail) < 20, p.Title == "", !strings.HasSuffix(p.Type, string(p.Code)):
+		t.Errorf("the problem does not help: %+v", p)
+	case p.RequestID == "" || p.RequestID != w.Header().Get("X-Request-Id"):
+		t.Errorf("request ID %q in the body, %q in the header", p.RequestID, w.Header().Get("X-Request-Id"))
+	}
+	return p
+}

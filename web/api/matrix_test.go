@@ -1,0 +1,248 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+	"idpool/web"
+	"idpool/web/api"
+)
+
+// badBodies are bodies that no route takes, whatever its fields, with the statuses that say so.
+var badBodies = map[string]struct {
+	body    string
+	headers []string
+	want    int
+}{
+	"unknown field":             {body: `{"nope": 1}`, want: 400},
+	"known field in other case": {body: `{"COUNT": 1}`, want: 400},
+	"list":                      {body: `[]`, want: 400},
+	"string":                    {body: `"count"`, want: 400},
+	"number":                    {body: `5`, want: 400},
+	"null":                      {body: `null`, want: 400},
+	"cut short":                 {body: `{"count": 1`, want: 400},
+	"text":                      {body: `count=1`, want: 400},
+	"two values":                {body: `{} {}`, want: 400},
+	"text after it":             {body: `{}x`, want: 400},
+	"a field twice":             {body: `{"nope": 1, "nope": 1}`, want: 400},
+	"deep list":                 {body: strings.Repeat("[", 500_000), want: 400},
+	"deep object":               {body: strings.Repeat(`{"a":`, 100_000), want: 400},
+	"deep value":                {body: `{"metadata":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + `}`, want: 400},
+	"not UTF-8":                 {body: "{\"owner\": \"\xff\xfe\"}", want: 400},
+	"a byte order mark":         {body: "\uFEFF{}", want: 400},
+	"NUL":                       {body: "\x00", want: 400},
+	"huge":                      {body: `{"owner": "` + strings.Repeat("x", 2<<20) + `"}`, want: 413},
+	"a form":                    {body: `count=1`, headers: []string{"Content-Type: application/x-www-form-urlencoded"}, want: 415},
+	"no type":                   {body: `{}`, headers: []string{"Content-Type:"}, want: 415},
+	"not a type":                {body: `{}`, headers: []string{"Content-Type: ;;;"}, want: 415},
+	"another character set":     {body: `{}`, headers: []string{"Content-Type: application/json; charset=utf-16"}, want: 415},
+	"compressed":                {body: "\x1f\x8b", headers: []string{"Content-Encoding: gzip"}, want: 415},
+}
+
+// badFields are members of the wrong type, which only routes that know the field come to.
+var badFields = []string{
+	`{"count": "1"}`, `{"count": null}`, `{"count": [1]}`, `{"count": 1.5}`, `{"count": 1e2}`, `{"count": true}`, `{"count": ""}`,
+	`{"owner": 5}`, `{"owner": {}}`, `{"owner": null}`, `{"owner": "\ud800"}`, `{"owner": "\u0000"}`, `{"owner": "` + strings.Repeat("o", 97) + `"}`,
+	`{"metadata": []}`, `{"metadata": "a"}`, `{"metadata": {"a": 1}}`, `{"metadata": {"a": {"b": "c"}}}`, `{"metadata": {"a": "1", "a": "2"}}`,
+	`{"metadata": {"": "x"}}`, `{"metadata": {"\udfff": "x"}}`, `{"metadata": {"a": null}}`,
+	`{"ids": "A-1"}`, `{"ids": [1]}`, `{"ids": [null]}`, `{"ids": {"A": 1}}`, `{"ids": null}`, `{"ids": ["\ud800"]}`,
+	`{"description": 1}`, `{"description": " x"}`, `{"policy": "throw away"}`, `{"policy": false}`, `{"fold_case": "true"}`, `{"fold_case": 1}`,
+	`{"max_batch": 0}`, `{"max_batch": -1}`, `{"max_batch": 1001}`, `{"max_batch": "5"}`, `{"max_batch": 99999999999999999999}`,
+	`{"start": 1}`, `{"start": "-1"}`, `{"start": "+1"}`, `{"start": "01"}`, `{"start": ""}`, `{"start": "9223372036854775808"}`, `{"start": "1.0"}`,
+	`{"limit": "0"}`, `{"limit": 5}`, `{"limit": "abc"}`, `{"start": "5", "limit": "4"}`,
+	`{"max_lease": 0}`, `{"max_lease": -5}`, `{"max_lease": 1000000001}`, `{"segment": 0}`, `{"segment": -1}`, `{"segment": 1000001}`,
+}
+
+// badNames are names that no pool or sequence has (C51), as they stand in a path.
+var badNames = []string{
+	"%C3%A9", "e%CC%81", "%E8%AE%A2%E5%8D%95", "%F0%9F%8E%AB", "%2F", "a%2Fb", "..", "%2e%2e", ".", "%2E", "a%23b", "a%20b", "%20", "%00",
+	"%FF", "UPPER", "-a", "_a", strings.Repeat("n", 129), "a%0Ab", "a||b", "a%25b",
+}
+
+var badQueries = []string{"nope=1", "limit=0", "limit=101", "limit=-1", "limit=x", "limit=", "limit=1&limit=1", "after=%00", "after=UPPER", "below=-1", "below=x", "before=%C3%A9", "%zz", "a;b", "column=a&column=b", "header=yes"}
+
+var badIfMatch = []string{"*", "3", `W/"3"`, `"0"`, `"-1"`, `"3", "4"`, `"x"`, `""`, `"03"`, `"99999999999999999999"`, "\x7f"}
+
+var badKeys = []string{"", `""`, `"open`, `a, b`, "é", strings.Repeat("k", 256), "\x01"}
+
+// TestBadInputIsNeverA500 sends to every route what it cannot take. Every refusal is a problem document that helps, and
+// nothing is taken or changed.
+func TestBadInputIsNeverA500(t *testing.T) {
+	for _, rt := range api.Routes(nil) {
+		t.Run(rt.Method+" "+rt.Path, func(t *testing.T) {
+			store := alloctest.NewModel(nil)
+			c := newClient(t, store)
+			c.must(201, "PUT", "/v1/pools/p", "")
+			c.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["A-1", "A-2"]}`)
+			c.must(201, "PUT", "/v1/sequences/s", "")
+			before := c.snapshot()
+			path := strings.NewReplacer("{pool}", "p", "{sequence}", "s").Replace(rt.Path)
+			takesBody := rt.Method == http.MethodPost || rt.Method == http.MethodPut
+
+			if takesBody {
+				for name, bad := range badBodies {
+					w := c.do(rt.Method, path, bad.body, bad.headers...)
+					if w.Code != bad.want {
+						t.Errorf("%s: %d, want %d: %.300s", name, w.Code, bad.want, w.Body)
+						continue
+					}
+					problemOf(t, w)
+				}
+				for _, body := range badFields {
+					w := c.do(rt.Method, path, body)
+					if w.Code != http.StatusBadRequest {
+						t.Errorf("%s: %d, want 400: %s", body, w.Code, w.Body)
+						continue
+					}
+					problemOf(t, w)
+				}
+			}
+			for _, name := range badNames {
+				if !strings.Contains(rt.Path, "{") {
+					break
+				}
+				bad := strings.NewReplacer("{pool}", name, "{sequence}", name).Replace(rt.Path)
+				w := c.do(rt.Method, bad, bodyFor(rt))
+				if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound {
+					t.Errorf("%s: %d, want 400 or 404: %s", bad, w.Code, w.Body)
+					continue
+				}
+				problemOf(t, w)
+			}
+			for _, query := range badQueries {
+				w := c.do(rt.Method, path+"?"+query, bodyFor(rt))
+				if w.Code != http.StatusBadRequest {
+					t.Errorf("?%s: %d, want 400: %s", query, w.Code, w.Body)
+					continue
+				}
+				problemOf(t, w)
+			}
+			if rt.Method == http.MethodPut {
+				for _, value := range badIfMatch {
+					if w := c.do(rt.Method, path, "", "If-Match: "+value); w.Code != http.StatusBadRequest {
+						t.Errorf("If-Match %q: %d, want 400: %s", value, w.Code, w.Body)
+					}
+				}
+			}
+			if after := c.snapshot(); after != before {
+				t.Errorf("something was taken or changed: %s, before %s", after, before)
+			}
+		})
+	}
+}
+
+// bodyFor is a body that the route takes, for requests that are bad otherwise.
+func bodyFor(rt api.Route) string {
+	if strings.HasSuffix(rt.Path, "/seed") {
+		return `{"ids": ["A-3"]}`
+	}
+	return ""
+}
+
+// snapshot is what would show that something was taken or changed.
+func (c client) snapshot() string {
+	c.t.Helper()
+	return c.must(200, "GET", "/v1/pools", "").Body.String() + c.must(200, "GET", "/v1/sequences", "").Body.String()
+}
+
+// C48, K02: every route that takes a key refuses a bad one before it does anything.
+func TestBadKeysAreRefusedWhereKeysAreTaken(t *testing.T) {
+	for _, path := range []string{"/v1/pools/p/claims", "/v1/pools/p/seed", "/v1/sequences/s/leases", "/v1/sequences/s/next"} {
+		c := newClient(t, nil)
+		c.must(201, "PUT", "/v1/pools/p", "")
+		c.must(201, "PUT", "/v1/sequences/s", "")
+		body := ""
+		if strings.HasSuffix(path, "/seed") {
+			body = `{"ids": ["A"]}`
+		}
+		for _, key := range badKeys {
+			w := c.do("POST", path, body, "Idempotency-Key: "+key+" ")
+			if w.Code != http.StatusBadRequest || problemOf(t, w).Code != alloc.CodeInvalidKey {
+				t.Errorf("%s with the key %q: %d, want 400 invalid_key", path, key, w.Code)
+			}
+		}
+	}
+}
+
+// C22: a count that cannot be is refused with its reason, never cut and never an empty success.
+func TestCountsThatCannotBe(t *testing.T) {
+	for _, path := range []string{"/v1/pools/p/claims", "/v1/sequences/s/leases", "/v1/sequences/s/next"} {
+		c := newClient(t, nil)
+		c.must(201, "PUT", "/v1/pools/p", "")
+		c.must(201, "PUT", "/v1/sequences/s", "")
+		for count, code := range map[string]alloc.Code{
+			"0": alloc.CodeInvalidCount, "-1": alloc.CodeInvalidCount, "-0": alloc.CodeInvalidCount, "1000000001": alloc.CodeInvalidCount,
+			"99999999999999999999999": alloc.CodeInvalidCount, "-99999999999999999999999": alloc.CodeInvalidCount,
+			"1.5": alloc.CodeInvalidRequest, "1.0": alloc.CodeInvalidRequest, "1e9": alloc.CodeInvalidRequest, `""`: alloc.CodeInvalidRequest,
+		} {
+			w := c.do("POST", path, fmt.Sprintf(`{"count": %s}`, count))
+			p := problemOf(t, w)
+			if w.Code != http.StatusBadRequest || p.Code != code || !strings.HasPrefix(p.Detail, "count must be ") {
+				t.Errorf("%s count %s: %d %s %q, want 400 %s", path, count, w.Code, p.Code, p.Detail, code)
+			}
+		}
+	}
+}
+
+func TestRefusalsOfBodiesNameTheFieldAndTheType(t *testing.T) {
+	tests := map[string]string{
+		`{"count": "5"}`:                        "count must be a whole number such as 5, not a string",
+		`{"count": 1.5}`:                        "count must be a whole number such as 5, without fraction or exponent",
+		`{"owner": null}`:                       "owner must be a string, not null",
+		`{"metadata": {"a b": 1}}`:              "metadata.a b must be a string, not a number",
+		`{"metadata": []}`:                      "metadata must be an object of strings, not a list",
+		`{"metadata": {"a":"1","a":"1"}}`:       `metadata has the field "a" twice; give it once`,
+		`{"count": 1, "count": 2}`:              `the body has the field "count" twice; give it once`,
+		`{"cuont": 1}`:                          `the field "cuont" is not known; known are: count, owner, metadata`,
+		`{"` + strings.Repeat("x", 99) + `":1}`: `the field "` + strings.Repeat("x", 40) + `…" is not known; known are: count, owner, metadata`,
+		`[1]`:                                   "the body must be a JSON object, not a list",
+		`{"count": 1} 2`:                        "the body has something after its JSON value (byte 12); send one object",
+		`{"count": 1`:                           "the body is not valid JSON: it ends too early",
+		`{"count": }`:                           "the body is not valid JSON: invalid character '}' looking for beginning of value (byte 11)",
+	}
+	c := newClient(t, nil)
+	c.must(201, "PUT", "/v1/pools/p", "")
+	for body, want := range tests {
+		if p := problemOf(t, c.do("POST", "/v1/pools/p/claims", body)); p.Detail != want {
+			t.Errorf("%s:\n got %s\nwant %s", body, p.Detail, want)
+		}
+	}
+}
+
+// The endpoints of one function are not there in the other.
+func TestEachFunctionServesItsRoutes(t *testing.T) {
+	svc, err := alloc.NewService(alloc.Config{Store: alloctest.NewModel(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers := map[api.Function]client{
+		api.FunctionAllocate: {t, stacked(t, api.Allocate(svc))},
+		api.FunctionAdmin:    {t, stacked(t, api.Admin(svc))},
+	}
+	for _, rt := range api.Routes(svc) {
+		path := strings.NewReplacer("{pool}", "nobody", "{sequence}", "nobody").Replace(rt.Path)
+		for function, c := range handlers {
+			w := c.do(rt.Method, path, "")
+			absent := w.Code == http.StatusMethodNotAllowed || w.Code == http.StatusNotFound && problemOf(t, w).Code == web.CodeNotFound
+			if absent == (function == rt.Function) {
+				t.Errorf("%s %s in %s: %d", rt.Method, path, function, w.Code)
+			}
+		}
+	}
+}
+
+func TestNobodyGetsIn(t *testing.T) {
+	c := newClient(t, nil)
+	for _, rt := range api.Routes(nil) {
+		path := strings.NewReplacer("{pool}", "p", "{sequence}", "s").Replace(rt.Path)
+		w := c.do(rt.Method, path, `{"broken`, "Authorization:")
+		open := rt.Path == "/healthz" || rt.Path == "/readyz"
+		if open != (w.Code == http.StatusOK) || !open && w.Code != http.StatusUnauthorized {
+			t.Errorf("%s %s without a credential: %d", rt.Method, path, w.Code)
+		}
+	}
+}
