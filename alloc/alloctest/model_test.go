@@ -2,6 +2,8 @@ package alloctest
 
 import "testing"
 
-func TestModelKeepsTheContract(t *testing.T) {
-	Run(t, func(*testing.T) Fixture { return NewModel(nil).Fixture() })
-}
+func modelFixture(*testing.T) Fixture { return NewModel(nil).Fixture() }
+
+func TestModelKeepsTheContract(t *testing.T) { Run(t, modelFixture) }
+
+func TestModelAgreesWithItself(t *testing.T) { RunModel(t, modelFixture) }

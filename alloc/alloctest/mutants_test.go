@@ -1,6 +1,8 @@
 package alloctest
 
 import (
+	"flag"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +20,11 @@ type mutant struct {
 // TestEveryMutantIsCaught shows that the cases can fail: each fault that users of other allocators have met is put into
 // the Model, and the case that is there for it must notice.
 func TestEveryMutantIsCaught(t *testing.T) {
-	for _, mu := range append(append(poolMutants, claimMutants...), sequenceMutants...) {
+	for _, mu := range allMutants() {
 		t.Run(mu.name, func(t *testing.T) {
 			for _, begin := range mu.caught {
-				m := NewModel(nil)
-				f := m.Fixture()
-				f.Open = func(_ testing.TB, now func() time.Time) alloc.Store { return mu.open(m.Open(now)) }
-				failures := verdict(t, findCase(t, begin), f)
+				c := findCase(t, begin)
+				failures := verdict(t, func(tb testing.TB) { c.check(tb, mu.fixture()) })
 				if len(failures) == 0 {
 					t.Errorf("the case %q passed, want it to fail", begin)
 					continue
@@ -33,6 +33,67 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRunModelCatches shows that random operations notice faults as well, those that one caller at a time can meet.
+func TestRunModelCatches(t *testing.T) {
+	setFlag(t, "rapid.nofailfile", "true") // it is meant to fail
+	setFlag(t, "rapid.shrinktime", "0s")
+	for _, name := range []string{
+		"a claimed ID is free again after a sweep",
+		"a pool of one free ID is called exhausted",
+		"a batch is filled as far as it goes",
+		"keys are remembered in the process only",
+		"the fingerprint of a key is not compared",
+		"a key is answered for ever",
+		"a repeat gives the IDs in another order",
+		"a refusal is stored under its key",
+		"seeding resets what is claimed",
+		"a repeated job finds its own IDs to be duplicates",
+		"the level counts what is claimed as free",
+		"a pool that forgets keeps",
+		"a change is not tested against the version",
+		"a lost counter begins again",
+		"the ledger is not looked at",
+		"a stopped sequence goes on when its counter is right again",
+		"the last lease is cut to what is left",
+		"keys of leases are ignored",
+		"a change moves the position to the start",
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(allMutants(), func(mu mutant) bool { return mu.name == name })
+			if i < 0 {
+				t.Fatalf("there is no mutant %q", name)
+			}
+			failures := verdict(t, func(tb testing.TB) { runModel(tb, allMutants()[i].fixture()) })
+			if len(failures) == 0 {
+				t.Error("RunModel passed, want it to fail")
+			}
+		})
+	}
+}
+
+func setFlag(t *testing.T, name, value string) {
+	t.Helper()
+	before := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, value); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := flag.Set(name, before); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func allMutants() []mutant { return slices.Concat(poolMutants, claimMutants, sequenceMutants) }
+
+// fixture is an empty engine with the fault.
+func (mu mutant) fixture() Fixture {
+	m := NewModel(nil)
+	f := m.Fixture()
+	f.Open = func(_ testing.TB, now func() time.Time) alloc.Store { return mu.open(m.Open(now)) }
+	return f
 }
 
 // TestNamesOfCasesAreUnique lets mutants name their cases.

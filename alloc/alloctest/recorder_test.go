@@ -15,13 +15,13 @@ type recorder struct {
 	failures []string
 }
 
-// verdict runs a case on a fixture and returns what it failed with: nothing if it passed.
-func verdict(t *testing.T, c testCase, f Fixture) []string {
+// verdict runs a test and returns what it failed with: nothing if it passed.
+func verdict(t *testing.T, test func(tb testing.TB)) []string {
 	r := &recorder{TB: t}
 	done := make(chan struct{})
 	go func() {
 		defer close(done) // a fatal failure ends this goroutine
-		c.check(r, f)
+		test(r)
 	}()
 	<-done
 	r.mu.Lock()

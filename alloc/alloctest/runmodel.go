@@ -1,0 +1,173 @@
+package alloctest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"idpool/alloc"
+)
+
+// RunModel runs random sequences of operations, one at a time, on a Store under test and on the Model, and compares what
+// they answer: codes, counts, states, outcomes and, as sets, the IDs (their order is an engine's own affair, so the Model
+// follows it). Time is a clock that the sequences move; processes are replaced by cold ones in between.
+//
+// All sequences of one run share a fixture, each with pools and sequences of its own.
+func RunModel(t *testing.T, newFixture func(t *testing.T) Fixture) { runModel(t, newFixture(t)) }
+
+func runModel(tb testing.TB, fixture Fixture) {
+	clock, run := NewClock(), 0
+	rapid.Check(tb, func(rt *rapid.T) {
+		run++
+		m := newMachine(checkTB{TB: tb, T: rt}, fixture, clock, run)
+		rt.Repeat(map[string]func(*rapid.T){
+			"claim":           m.claim,
+			"claim again":     m.claim,
+			"claim with key":  m.claimWithKey,
+			"repeat a claim":  m.claimWithKey,
+			"seed":            m.seed,
+			"inspect":         m.inspect,
+			"settle":          m.settle,
+			"wait":            m.wait,
+			"restart":         m.restart,
+			"change pool":     m.changePool,
+			"set pool state":  m.setPoolState,
+			"lease":           m.lease,
+			"lease with key":  m.leaseWithKey,
+			"repeat a lease":  m.leaseWithKey,
+			"read sequence":   m.readSequence,
+			"change sequence": m.changeSequence,
+			"set sequence":    m.setSequenceState,
+			"break counter":   m.breakCounter,
+		})
+		m.finish()
+	})
+}
+
+// machine is one random sequence of operations.
+type machine struct {
+	w        *world
+	model    *Model
+	stores   []alloc.Store // the processes at present
+	pools    []alloc.PoolName
+	sequence alloc.SequenceName
+	run      int
+	made     int // sequences and jobs made until now, to name the next
+	leased   map[alloc.SequenceName][]alloc.Range
+}
+
+func newMachine(tb checkTB, f Fixture, clock *Clock, run int) *machine {
+	m := &machine{
+		w:      &world{TB: tb, fixture: f, clock: clock, book: newBook()},
+		model:  NewModel(clock.Now),
+		run:    run,
+		leased: map[alloc.SequenceName][]alloc.Range{},
+	}
+	m.stores = m.w.processes(2)
+	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
+		name := alloc.PoolName(fmt.Sprintf("%s-%d", policy, run))
+		config := alloc.PoolConfig{Policy: policy, MaxBatch: 5}
+		m.w.pool(name, config)
+		_, _, err := m.model.CreatePool(m.ctx(), name, config.WithDefaults())
+		m.w.ok(err, "CreatePool of the model")
+		m.pools = append(m.pools, name)
+		m.seedIDs(name, "first", someIDs("id-", 6))
+	}
+	m.newSequence()
+	return m
+}
+
+func (m *machine) ctx() context.Context { return m.w.Context() }
+
+// process draws one of the processes at present.
+func (m *machine) process(t *rapid.T) alloc.Store {
+	return m.stores[rapid.IntRange(0, len(m.stores)-1).Draw(t, "process")]
+}
+
+func (m *machine) pool(t *rapid.T) alloc.PoolName { return rapid.SampledFrom(m.pools).Draw(t, "pool") }
+
+// same stops the check unless the Store refused what the model refuses, with the same code and figures.
+func (m *machine) same(what string, got, want error) {
+	m.w.Helper()
+	if alloc.CodeOf(got) != alloc.CodeOf(want) {
+		m.w.Fatalf("%s: got %v, the model has %v", what, got, want)
+	}
+	g, w := asError(got), asError(want)
+	switch {
+	case got == nil:
+	case g == nil:
+		m.w.Fatalf("%s: got the bare error %v, want an *alloc.Error", what, got)
+	case g.Current != w.Current || g.Remaining != w.Remaining || g.Unknown:
+		m.w.Fatalf("%s: got %+v, the model has %+v", what, g, w)
+	}
+}
+
+// restart replaces a process by one with nothing in memory.
+func (m *machine) restart(t *rapid.T) {
+	m.stores[rapid.IntRange(0, len(m.stores)-1).Draw(t, "process")] = m.w.open()
+}
+
+// wait moves the clock: a little, beyond the delay of changes, beyond the life of stock, or beyond that of keys.
+func (m *machine) wait(t *rapid.T) {
+	m.advance(rapid.SampledFrom([]time.Duration{
+		time.Second, stateDelay, staleStock, time.Hour, 11 * time.Hour, beforeEnd, expiry,
+	}).Draw(t, "time"))
+}
+
+// advance moves the clock. Of the very second of a key's expiry nothing is promised, so it is left out; and what a pool
+// is to forget is forgotten by the sweep after it, so that one follows.
+func (m *machine) advance(d time.Duration) {
+	m.w.clock.Advance(d)
+	for m.somethingExpiresNow() {
+		m.w.clock.Advance(time.Second)
+	}
+	if d >= time.Hour {
+		m.sweep()
+	}
+}
+
+func (m *machine) somethingExpiresNow() bool {
+	now := m.w.clock.Now()
+	for _, k := range m.model.data.claims {
+		if k.born.Add(alloc.KeyRetention).Equal(now) {
+			return true
+		}
+	}
+	for _, k := range m.model.data.leases {
+		if k.born.Add(alloc.KeyRetention).Equal(now) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *machine) sweep() {
+	for _, pool := range m.pools {
+		m.w.sweep(pool)
+		_, err := m.model.Sweep(m.ctx(), pool)
+		m.w.ok(err, "Sweep of the model")
+	}
+}
+
+// checkTB lets the helpers of the suite fail the present check of rapid instead of the whole test, and ends with the
+// check what they opened for it.
+type checkTB struct {
+	testing.TB
+	T *rapid.T
+}
+
+func (c checkTB) Helper()                           { c.T.Helper() }
+func (c checkTB) Cleanup(f func())                  { c.T.Cleanup(f) }
+func (c checkTB) Context() context.Context          { return c.T.Context() }
+func (c checkTB) Failed() bool                      { return c.T.Failed() }
+func (c checkTB) Fail()                             { c.T.Fail() }
+func (c checkTB) FailNow()                          { c.T.FailNow() }
+func (c checkTB) Log(args ...any)                   { c.T.Log(args...) }
+func (c checkTB) Logf(format string, args ...any)   { c.T.Logf(format, args...) }
+func (c checkTB) Error(args ...any)                 { c.T.Error(args...) }
+func (c checkTB) Errorf(format string, args ...any) { c.T.Errorf(format, args...) }
+func (c checkTB) Fatal(args ...any)                 { c.T.Fatal(args...) }
+func (c checkTB) Fatalf(format string, args ...any) { c.T.Fatalf(format, args...) }
