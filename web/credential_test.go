@@ -46,7 +46,7 @@ func asked(t *testing.T, guard func(Verifier) func(http.Handler) http.Handler, a
 		reached = true
 		caller, _ = alloc.CallerFrom(r.Context())
 	}))
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	r.Header["Authorization"] = authorization
 	if len(authorization) == 0 {
 		r.Header.Del("Authorization")
@@ -137,7 +137,7 @@ func TestRemoteAddress(t *testing.T) {
 	for given, want := range map[string]string{
 		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::1", "2001:db8::1": "2001:db8::1", "": "", "@": "@",
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.RemoteAddr = given
 		r.Header.Set("X-Forwarded-For", "198.51.100.7")
 		if got := RemoteAddress(r); got != want {

@@ -9,8 +9,8 @@ import (
 	"idpool/alloc"
 )
 
-func keyOf(values ...string) (string, error) {
-	r := httptest.NewRequest(http.MethodPost, "/", nil)
+func keyOf(t *testing.T, values ...string) (string, error) {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 	r.Header[http.CanonicalHeaderKey(keyHeader)] = values
 	return IdempotencyKey(r)
 }
@@ -58,7 +58,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := keyOf(tt.values...)
+			got, err := keyOf(t, tt.values...)
 			if tt.bad {
 				if !alloc.Is(err, alloc.CodeInvalidKey) {
 					t.Fatalf("got %q, %v; want invalid_key", got, err)
@@ -77,7 +77,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		key, err := keyOf(s)
+		key, err := keyOf(t, s)
 		if err != nil {
 			if !alloc.Is(err, alloc.CodeInvalidKey) {
 				t.Fatalf("%q: %v", s, err)
@@ -88,7 +88,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 			t.Fatalf("%q gave the key %q: %v", s, key, err)
 		}
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
-		if again, err := keyOf(quoted); err != nil || again != key {
+		if again, err := keyOf(t, quoted); err != nil || again != key {
 			t.Fatalf("%q gave %q; quoted as %q it gives %q, %v", s, key, quoted, again, err)
 		}
 	})

@@ -21,7 +21,7 @@ func TestCleanPathNeverRedirects(t *testing.T) {
 		if err != nil {
 			u = &url.URL{Path: path}
 		}
-		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 		r.URL = u
 		w := httptest.NewRecorder()
 		CleanPath(mux).ServeHTTP(w, r)
@@ -43,7 +43,7 @@ func TestSplit(t *testing.T) {
 		"/": "pages", "/static/app.css": "pages", "/v1x": "pages", "/favicon.ico": "pages",
 	} {
 		w := httptest.NewRecorder()
-		Split(say("api"), say("pages")).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		Split(say("api"), say("pages")).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		if got := w.Body.String(); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}

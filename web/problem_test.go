@@ -89,7 +89,7 @@ func TestProblems(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			WriteError(w, httptest.NewRequest(http.MethodPost, "/", nil), tt.err)
+			WriteError(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil), tt.err)
 
 			tt.want.Type, tt.want.Status = "urn:idpool:problem:"+string(tt.want.Code), tt.status
 			var got Problem

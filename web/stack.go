@@ -24,7 +24,7 @@ func Stack(h http.Handler, o Options) http.Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
 	return logged(secured(recovered(limited(h))), o.Logger, o.Now)
 }

@@ -42,7 +42,7 @@ func TestOneEventForEachRequestWithoutSecrets(t *testing.T) {
 		}
 		WriteError(w, r, alloc.Errorf(alloc.CodeInvalidID, "the ID \"a-secret-id\" is not allowed"))
 	}))
-	r := httptest.NewRequest(http.MethodPost, "/v1/pools/p/ids?id=a-secret-id", strings.NewReader("a-secret-body"))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/pools/p/ids?id=a-secret-id", strings.NewReader("a-secret-body"))
 	r.Header.Set("Authorization", "Bearer a-secret-token")
 	r.Header.Set("Idempotency-Key", "a-secret-key")
 	r.Header.Set("X-Request-Id", "chosen-by-the-client")
@@ -86,7 +86,7 @@ func TestFaultsOfOursAreLoggedWithTheirCause(t *testing.T) {
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				WriteError(w, r, alloc.Errorf(tt.code, "sentence").Because(io.ErrUnexpectedEOF))
 			})
-			_, events := served(t, h, httptest.NewRequest(http.MethodGet, "/", nil))
+			_, events := served(t, h, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 			if len(events) != 1 || events[0][slog.LevelKey] != tt.level {
 				t.Fatalf("events %v, want one of level %s", events, tt.level)
 			}
@@ -102,7 +102,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	for name, v := range map[string]any{"any": "boom", "one that net/http knows": http.ErrAbortHandler} {
 		t.Run(name, func(t *testing.T) {
 			h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(v) })
-			w, events := served(t, h, httptest.NewRequest(http.MethodGet, "/", nil))
+			w, events := served(t, h, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 			if w.Code != http.StatusInternalServerError || w.Header().Get("Content-Type") != "application/problem+json" {
 				t.Errorf("got %d %v", w.Code, w.Header())
 			}
@@ -119,7 +119,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 			panic("boom")
 		})
-		w, events := served(t, h, httptest.NewRequest(http.MethodGet, "/", nil))
+		w, events := served(t, h, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 		if w.Code != http.StatusCreated || w.Body.Len() != 0 {
 			t.Errorf("got %d %q, want the answer left as it was", w.Code, w.Body)
 		}
@@ -134,7 +134,7 @@ func TestSilenceIsAnAnswer(t *testing.T) {
 	written := 0
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	w := &statusCounter{ResponseWriter: httptest.NewRecorder(), written: &written}
-	Stack(h, Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	Stack(h, Options{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	if written != http.StatusOK {
 		t.Errorf("status %d written, want 200", written)
 	}
@@ -152,7 +152,7 @@ func (w *statusCounter) WriteHeader(status int) {
 
 func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	w, _ := served(t, h, httptest.NewRequest(http.MethodGet, "/", nil))
+	w, _ := served(t, h, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	for header, want := range map[string]string{
 		"Content-Security-Policy": ContentSecurityPolicy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 		"Referrer-Policy": "same-origin", "Cache-Control": "no-store", "Cross-Origin-Opener-Policy": "same-origin",
@@ -189,7 +189,7 @@ func TestBodiesAreLimited(t *testing.T) {
 						t.Errorf("read %d bytes of %d", len(body), tt.size)
 					}
 				})
-				r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, tt.size)))
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(make([]byte, tt.size)))
 				if !announced {
 					r.ContentLength = -1
 				}
@@ -210,7 +210,7 @@ func TestABodyThatBreaksOffIsTheClientsFault(t *testing.T) {
 		_, err := ReadBody(r, "")
 		WriteError(w, r, err)
 	})
-	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader("{"), brokenReader{}))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", io.MultiReader(strings.NewReader("{"), brokenReader{}))
 	if w, _ := served(t, h, r); w.Code != http.StatusBadRequest {
 		t.Errorf("status %d, want 400: %s", w.Code, w.Body)
 	}

@@ -57,7 +57,7 @@ func New(c Config) (http.Handler, error) {
 		d.environment = "local"
 	}
 	if d.now == nil {
-		d.now = time.Now
+		d.now = time.Now //nolint:forbidigo // the default of Config.Now
 	}
 	mux := http.NewServeMux()
 	for _, p := range d.pages() {

@@ -37,7 +37,7 @@ func (a api) claim(ctx context.Context, q request, b claimBody) (answer, error) 
 	}
 	web.Note(ctx, slog.Int64(web.KeyCount, int64(b.Count)))
 	c, err := a.svc.Claim(ctx, alloc.ClaimRequest{
-		Pool: q.pool(), Count: b.Count, Owner: b.Owner, Metadata: b.Metadata, Key: key, Print: print(b),
+		Pool: q.pool(), Count: b.Count, Owner: b.Owner, Metadata: b.Metadata, Key: key, Print: canonical(b),
 	})
 	if err != nil {
 		return answer{}, err
@@ -48,9 +48,9 @@ func (a api) claim(ctx context.Context, q request, b claimBody) (answer, error) 
 	}, nil
 }
 
-// print is the canonical form of a body: what was meant, defaults filled in, whatever the order and spacing of what was
+// canonical is the canonical form of a body: what was meant, defaults filled in, whatever the order and spacing of what was
 // sent. Two requests with one idempotency key are the same if it is.
-func print(b any) string {
+func canonical(b any) string {
 	data, err := json.Marshal(b)
 	if err != nil {
 		panic(err) // bodies have nothing that JSON cannot say

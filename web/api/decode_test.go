@@ -26,11 +26,11 @@ func FuzzClaimBody(f *testing.F) {
 			return
 		}
 		var again claimBody
-		form := print(b)
+		form := canonical(b)
 		if err := decode([]byte(strings.ReplaceAll(form, `"metadata":null`, `"metadata":{}`)), again.fields()); err != nil {
 			t.Fatalf("%q was understood as %s, which is refused: %v", data, form, err)
 		}
-		if got := print(again); got != form {
+		if got := canonical(again); got != form {
 			t.Fatalf("%q was understood as %s, that as %s", data, form, got)
 		}
 	})
@@ -91,7 +91,7 @@ func TestTheCanonicalFormIsOfWhatWasMeant(t *testing.T) {
 		if err := decode([]byte(body), b.fields()); err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		return print(b)
+		return canonical(b)
 	}
 	same := [][]string{
 		{``, ` `, `{}`, `{"count":1}`, "{\n\t\"count\": 1 }", `{"owner":""}`, `{"metadata":{}}`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,10 +28,8 @@ func faulty(t *testing.T, plan alloctest.Plan) (client, *alloctest.Faulty) {
 // always plans one fault for every call of the methods.
 func always(fault alloctest.Fault, methods ...string) alloctest.Plan {
 	return func(c alloctest.Call) alloctest.Fault {
-		for _, m := range methods {
-			if c.Method == m {
-				return fault
-			}
+		if slices.Contains(methods, c.Method) {
+			return fault
 		}
 		return alloctest.Pass
 	}

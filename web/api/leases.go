@@ -22,7 +22,7 @@ func (b *countBody) fields() []field {
 func (a api) leaseRequest(ctx context.Context, q request, b countBody) (alloc.LeaseRequest, error) {
 	key, err := q.idempotencyKey()
 	web.Note(ctx, slog.Int64(web.KeyCount, int64(b.Count)))
-	return alloc.LeaseRequest{Sequence: q.sequence(), Count: b.Count, Key: key, Print: print(b)}, err
+	return alloc.LeaseRequest{Sequence: q.sequence(), Count: b.Count, Key: key, Print: canonical(b)}, err
 }
 
 type leaseAnswer struct {
