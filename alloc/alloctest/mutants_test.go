@@ -39,6 +39,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 func TestRunModelCatches(t *testing.T) {
 	setFlag(t, "rapid.nofailfile", "true") // it is meant to fail
 	setFlag(t, "rapid.shrinktime", "0s")
+	setFlag(t, "rapid.checks", "1000")
+	setFlag(t, "rapid.seed", "1") // so that it always finds what it finds
 	for _, name := range []string{
 		"a claimed ID is free again after a sweep",
 		"a pool of one free ID is called exhausted",
