@@ -147,11 +147,13 @@ func (q request) limit() (int, error) {
 	return int(n), nil
 }
 
-// after is the name that a list goes on after, "" from the beginning.
-func (q request) after() (string, error) {
-	name := q.query.Get("after")
-	if name == "" {
-		return "", nil
+// page says which part of a list of names the client wants: after which name ("": from the beginning), and how much.
+func (q request) page() (after string, limit int, err error) {
+	if limit, err = q.limit(); err != nil {
+		return "", 0, err
 	}
-	return name, alloc.CheckName(name)
+	if after = q.query.Get("after"); after == "" {
+		return "", limit, nil
+	}
+	return after, limit, alloc.CheckName(after)
 }

@@ -114,11 +114,7 @@ type poolsAnswer struct {
 }
 
 func (a api) pools(ctx context.Context, q request) (answer, error) {
-	limit, err := q.limit()
-	if err != nil {
-		return answer{}, err
-	}
-	after, err := q.after()
+	after, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
 	}

@@ -89,11 +89,7 @@ type sequencesAnswer struct {
 }
 
 func (a api) sequences(ctx context.Context, q request) (answer, error) {
-	limit, err := q.limit()
-	if err != nil {
-		return answer{}, err
-	}
-	after, err := q.after()
+	after, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
 	}
