@@ -2,6 +2,8 @@ package alloc_test
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -151,6 +153,23 @@ func TestNextAndMaxLease(t *testing.T) {
 		wantCode(t, err, alloc.CodeInvalidCount)
 		wantNext(t, s, 18)
 		wantLeases(t, l, 8, 8, 8, 1, 2)
+
+		// Lowered while the stock is larger: a count that no lease may have is refused all the same.
+		config.MaxLease = 5
+		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 2, config); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		wantNext(t, s, 19)
+		config.MaxLease = 2
+		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 3, config); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		wantNext(t, s, 20)
+		_, err = next(t.Context(), s, 3)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		wantNext(t, s, 21, 22)
 	})
 }
 
@@ -180,6 +199,26 @@ func TestNextWhenACallerLeaves(t *testing.T) {
 		_, err := next(ended, s, 1)
 		wantCode(t, err, alloc.CodeUnavailable)
 		wantLeases(t, l, 2)
+	})
+}
+
+// A caller that leaves at the very moment of its answer gets it, or nothing was taken for it: no number is lost.
+func TestNextWhenACallerLeavesAtItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newLane(t, alloc.SequenceConfig{Segment: 1})
+		wantNext(t, s, 1)
+		var got []alloc.Number
+		for range 200 {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // exactly as long as a lease takes
+			numbers, _ := next(ctx, s, 1)
+			got = append(got, numbers...)
+			cancel()
+			synctest.Wait()
+		}
+		wantNext(t, s, alloc.Number(len(got))+2)
+		if !slices.IsSorted(got) {
+			t.Errorf("got %v, which do not rise", got)
+		}
 	})
 }
 
@@ -229,7 +268,7 @@ func TestNextWhenTheStorePanics(t *testing.T) {
 // A Store that does not keep its contract is not believed.
 func TestNextWhenTheRangeIsWrong(t *testing.T) {
 	for _, r := range []alloc.Range{
-		{Start: 1, End: 99}, {Start: 1, End: 101}, {Start: 5, End: 4}, {}, {Start: alloc.MaxNumber - 98, End: alloc.MaxNumber + 1},
+		{Start: 1, End: 99}, {Start: 1, End: 101}, {Start: 5, End: 4}, {}, {Start: alloc.MaxNumber - 98, End: alloc.MaxNumber + 1}, {Start: math.MaxUint64 - 95, End: 3},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, l := newLane(t, alloc.SequenceConfig{})

@@ -87,7 +87,7 @@ func wantNext(t testing.TB, s *alloc.Service, want ...alloc.Number) {
 	t.Helper()
 	got, err := next(t.Context(), s, alloc.Count(len(want)))
 	if err != nil || !slices.Equal(got, want) {
-		t.Fatalf("got %v, %v; want %v", got, err, want)
+		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 }
 
@@ -203,6 +203,45 @@ func TestNextServesFromTheRestBesideAFailedLease(t *testing.T) {
 				t.Errorf("behind the failed lease: got %v, %v; want 3 and 4", got, err)
 			}
 		})
+		wg.Wait()
+	})
+}
+
+// One call is the answer to all who stood in line when it began: what it leaves is shared among them in their order.
+func TestNextSharesTheRestBesideAFailedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 4})
+		wantNext(t, s, 1)
+		l.answer = func(context.Context, int, alloc.LeaseOrder) (alloc.Range, error) {
+			return alloc.Range{}, alloc.Errorf(alloc.CodeUnavailable, "no answer")
+		}
+		time.Sleep(30 * time.Second) // so that all three come while the state is read
+		var wg sync.WaitGroup
+		for i, n := range []alloc.Count{4, 2, 2} {
+			wg.Go(func() {
+				got, err := next(t.Context(), s, n)
+				if i == 1 && (err != nil || !slices.Equal(got, []alloc.Number{2, 3})) || i != 1 && !alloc.Is(err, alloc.CodeUnavailable) {
+					t.Errorf("number %d in line: got %v, %v; want 2 and 3 for the second, and the failure for the others", i, got, err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		wantLeases(t, l, 4, 5)
+		l.answer = nil
+		wantNext(t, s, 4)
+	})
+}
+
+// Who comes later gets higher numbers, also if it asks for less than the stock has.
+func TestNextServesInTheOrderOfTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newLane(t, alloc.SequenceConfig{Segment: 4})
+		wantNext(t, s, 1, 2)
+		var wg sync.WaitGroup
+		wg.Go(func() { wantNext(t, s, 3, 4, 5) })
+		synctest.Wait()
+		wg.Go(func() { wantNext(t, s, 6) })
 		wg.Wait()
 	})
 }
