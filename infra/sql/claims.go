@@ -10,10 +10,11 @@ import (
 
 // Claim takes exactly o.Count different free IDs, or none.
 func (s *Store) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Claim, error) {
-	metadata, err := encodeMetadata(o.Metadata) // now: the step may outlive this call
+	metadata, err := encodeMetadata(o.Metadata) // now, as the step may outlive this call
 	if err != nil {
 		return alloc.Claim{}, err
 	}
+	o.Key = keep(o.Key)
 	claim, err := write(ctx, s.writer, func(t *tx) (alloc.Claim, error) { return s.claim(t, o, metadata) })
 	return claim, contended(err)
 }

@@ -10,6 +10,8 @@ import (
 
 func TestConformance(t *testing.T) { alloctest.Run(t, newFixture) }
 
+func TestModel(t *testing.T) { alloctest.RunModel(t, newFixture) }
+
 // newFixture is a database file of its own.
 func newFixture(t *testing.T) alloctest.Fixture {
 	path := newFile(t)
@@ -27,4 +29,3 @@ func newFixture(t *testing.T) alloctest.Fixture {
 		},
 	}
 }
-

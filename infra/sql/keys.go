@@ -117,6 +117,14 @@ func keptKey(kept int64, err error) error {
 	return err
 }
 
+// keep returns a copy for a step that may outlive its caller.
+func keep(key *alloc.Key) *alloc.Key {
+	if key == nil {
+		return nil
+	}
+	return new(*key)
+}
+
 func otherRequest() error {
 	return alloc.Errorf(alloc.CodeKeyMismatch, "this Idempotency-Key was used for a different request; use a new key for a new request")
 }

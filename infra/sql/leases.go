@@ -13,6 +13,7 @@ func (s *Store) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range, err
 		leased  alloc.Range
 		stopped bool // a refusal that has to be kept, so it must not undo the step
 	}
+	o.Key = keep(o.Key)
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
 		r, stopped, err := s.lease(t, o)
 		return answer{r, stopped}, err
@@ -52,11 +53,13 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 	return r, false, t.enter(q, o, r)
 }
 
+const highestLease = `SELECT high FROM leases WHERE sequence = $1 ORDER BY low DESC LIMIT 1`
+
 // above is the proof: the range begins at or after the sequence's start and above every range in the ledger. As the
 // ledger is disjoint, its highest range by start is its highest by end.
 func (t *tx) above(q sequenceRow, r alloc.Range) (bool, error) {
 	var high alloc.Number
-	found, err := t.row(`SELECT high FROM leases WHERE sequence = $1 ORDER BY low DESC LIMIT 1`, []any{q.number}, &high)
+	found, err := t.row(highestLease, []any{q.number}, &high)
 	if err != nil {
 		return false, err
 	}

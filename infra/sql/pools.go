@@ -12,7 +12,8 @@ type poolRow struct {
 	alloc.Pool
 }
 
-const poolColumns = `pool, name, description, policy, fold_case, max_batch, state, version, created`
+// selectPool reads pools; a condition follows.
+const selectPool = `SELECT pool, name, description, policy, fold_case, max_batch, state, version, created FROM pools `
 
 func scanPool(row scanner) (p poolRow, err error) {
 	var created int64
@@ -24,7 +25,7 @@ func scanPool(row scanner) (p poolRow, err error) {
 
 // pool reads a pool; CodePoolNotFound.
 func (t *tx) pool(name alloc.PoolName) (poolRow, error) {
-	found, err := list(t, scanPool, `SELECT `+poolColumns+` FROM pools WHERE name = $1`, name)
+	found, err := list(t, scanPool, selectPool+`WHERE name = $1`, name)
 	if err != nil {
 		return poolRow{}, err
 	}
@@ -137,6 +138,6 @@ func (s *Store) ListPools(ctx context.Context, after alloc.PoolName, limit int) 
 		return list(t, func(row scanner) (alloc.Pool, error) {
 			p, err := scanPool(row)
 			return p.Pool, err
-		}, `SELECT `+poolColumns+` FROM pools WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+		}, selectPool+`WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
 	})
 }

@@ -1,0 +1,63 @@
+package sql
+
+import (
+	dbsql "database/sql"
+	"strings"
+	"testing"
+)
+
+// What runs with every claim, lease and read finds its rows by an index, so that its cost does not grow with what was
+// claimed before.
+func TestPlansUseIndexes(t *testing.T) {
+	_, path := storeOn(t)
+	for name, c := range map[string]struct {
+		query string
+		args  int
+		want  string // in the plan
+	}{
+		"claim":              {takeRows, 7, "SEARCH ids USING COVERING INDEX ids_free (pool=?)"},
+		"claim that forgets": {forgetRows, 2, "SEARCH ids USING COVERING INDEX ids_free (pool=?)"},
+		"proof of a lease":   {highestLease, 1, "SEARCH leases USING PRIMARY KEY (sequence=?)"},
+		"pool":               {selectPool + `WHERE name = $1`, 1, "SEARCH pools USING INDEX sqlite_autoindex_pools_1 (name=?)"},
+		"page of pools":      {selectPool + `WHERE name > $1 ORDER BY name LIMIT $2`, 2, "SEARCH pools USING INDEX sqlite_autoindex_pools_1 (name>?)"},
+		"sequence":           {selectSequence + `WHERE name = $1`, 1, "SEARCH s USING INDEX sqlite_autoindex_sequences_1 (name=?)"},
+		"expired claim keys": {oldestClaimKey, 2, "SEARCH claim_keys USING INDEX claim_keys_expires (pool=? AND expires<?)"},
+		"expired lease keys": {expireLeaseKeys, 2, "SEARCH lease_keys USING COVERING INDEX lease_keys_expires (expires<?)"},
+		"old seed batches":   {expireBatches, 3, "SEARCH seed_batches USING COVERING INDEX seed_batches_at (pool=? AND at<?)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := explain(t, path, c.query, c.args)
+			if !strings.Contains(plan, c.want) {
+				t.Errorf("got the plan\n%swant in it\n%s", plan, c.want)
+			}
+			for _, bad := range []string{"SCAN ids", "SCAN leases", "SCAN pools", "SCAN s\n", "TEMP B-TREE", "AUTOMATIC"} {
+				if strings.Contains(plan, bad) {
+					t.Errorf("got the plan\n%swant no %s", plan, bad)
+				}
+			}
+		})
+	}
+}
+
+// explain returns the steps of a query's plan, a line each.
+func explain(t *testing.T, path, query string, args int) string {
+	t.Helper()
+	var plan strings.Builder
+	byHand(t, path, func(db *dbsql.DB) error {
+		rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+query, make([]any, args)...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // rows.Err below has what matters
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				return err
+			}
+			plan.WriteString(detail + "\n")
+		}
+		return rows.Err()
+	})
+	return plan.String()
+}
