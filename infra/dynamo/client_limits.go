@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -130,11 +131,20 @@ func (e *lostAnswer) CanceledError() bool { return false }
 // isRefusal reports whether the server answered that it did nothing: any status of 400 to 499 but that of a request
 // that timed out on its way.
 func isRefusal(err error) bool {
+	status := statusOf(err)
+	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
+}
+
+// statusOf returns the status of the answer that the error was made of, 0 where there was none.
+func statusOf(err error) int {
 	e, ok := errors.AsType[interface {
 		error
 		HTTPStatusCode() int
 	}](err)
-	return ok && e.HTTPStatusCode() >= 400 && e.HTTPStatusCode() < 500 && e.HTTPStatusCode() != 408
+	if !ok {
+		return 0
+	}
+	return e.HTTPStatusCode()
 }
 
 // isDial reports whether the request never left because there was no connection.

@@ -23,7 +23,7 @@ func leaseKeyItem(o alloc.LeaseOrder, l lease, now time.Time) Item {
 	}
 }
 
-func leaseKey(o alloc.LeaseOrder) Key { return Key{PK: "K#" + o.Key.Hash, SK: "K"} }
+func leaseKey(o alloc.LeaseOrder) Key { return recordKey(o.Key.Hash) }
 
 // replayLease answers from the key record; found is false where there is none that counts.
 func (s *Store) replayLease(ctx context.Context, o alloc.LeaseOrder) (r alloc.Range, found bool, err error) {

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -23,13 +24,14 @@ var throttleCodes = map[string]struct{}{
 	(*types.ReplicatedWriteConflictException)(nil).ErrorCode():       {},
 }
 
+// isThrottle also takes the 429 of a proxy before the service.
 func isThrottle(err error) bool {
-	e, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		return false
+	if e, ok := errors.AsType[smithy.APIError](err); ok {
+		if _, ok := throttleCodes[e.ErrorCode()]; ok {
+			return true
+		}
 	}
-	_, ok = throttleCodes[e.ErrorCode()]
-	return ok
+	return statusOf(err) == http.StatusTooManyRequests
 }
 
 // throttleReasons returns the server's reasons, such as TableWriteKeyRangeThroughputExceeded; nil where it gave none.

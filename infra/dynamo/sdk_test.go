@@ -59,6 +59,7 @@ func TestEveryFaultHasItsCode(t *testing.T) {
 		"a throttle":                   {throttle, alloc.CodeThrottled, false, 4},
 		"a throttle of the account":    {func() (*http.Response, error) { return fault(400, "RequestLimitExceeded", "", nil) }, alloc.CodeThrottled, false, 4},
 		"a throttle of the API":        {func() (*http.Response, error) { return fault(400, "ThrottlingException", "", nil) }, alloc.CodeThrottled, false, 4},
+		"the 429 of a proxy":           {func() (*http.Response, error) { return reply(429, "<html>") }, alloc.CodeThrottled, false, 4},
 		"A29: a transaction's lock":    {func() (*http.Response, error) { return fault(400, "TransactionConflictException", "", nil) }, alloc.CodeThrottled, false, 4},
 		"a conflict between regions":   {func() (*http.Response, error) { return fault(400, "ReplicatedWriteConflictException", "", nil) }, alloc.CodeThrottled, false, 4},
 		"a missing table":              {func() (*http.Response, error) { return fault(400, "ResourceNotFoundException", "", nil) }, alloc.CodeUnavailable, false, 1},
