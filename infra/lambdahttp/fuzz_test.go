@@ -35,7 +35,7 @@ func echo(t *testing.T) http.HandlerFunc {
 		for name, values := range r.Header {
 			w.Header()["X-"+name] = values
 		}
-		w.Write(text) //nolint:errcheck // it writes to memory
+		w.Write(text) // it writes to memory
 	}
 }
 

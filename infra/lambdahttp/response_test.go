@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -31,7 +32,7 @@ func TestA12AHandlerThatFlushesIsToldThatItCannot(t *testing.T) {
 func TestA18BodiesGoOutWhole(t *testing.T) {
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	z.Write([]byte("hello")) //nolint:errcheck // it writes to memory
+	z.Write([]byte("hello")) // it writes to memory
 	z.Close()
 	tests := []struct {
 		name, body string
@@ -46,7 +47,7 @@ func TestA18BodiesGoOutWhole(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 				for _, c := range []byte(tt.body) {
-					w.Write([]byte{c}) //nolint:errcheck // it writes to memory
+					w.Write([]byte{c}) // it writes to memory
 				}
 			}, lambdahttp.Options{})
 			resp := send(t, h, event("GET", "/"))
@@ -86,14 +87,14 @@ func TestCookiesGoOutOneByOneAndOtherHeadersJoined(t *testing.T) {
 
 func TestAResponseThatIsTooLargeForAFunctionIsAProblem(t *testing.T) {
 	h := newHandler(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Write(bytes.Repeat([]byte("x"), 6<<20)) //nolint:errcheck // it writes to memory
+		w.Write(bytes.Repeat([]byte("x"), 6<<20)) // it writes to memory
 	}, lambdahttp.Options{})
 	wantProblem(t, send(t, h, event("GET", "/")), 500, "internal", "")
 }
 
 // TestResponsesAreThoseOfNetHTTP runs each handler behind both and compares what the client gets.
 func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
-	write := func(w http.ResponseWriter, text string) { w.Write([]byte(text)) } //nolint:errcheck // the comparison shows it
+	write := func(w http.ResponseWriter, text string) { w.Write([]byte(text)) } // the comparison shows it
 	tests := map[string]struct {
 		method  string
 		handler http.HandlerFunc
@@ -138,32 +139,17 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 			w.WriteHeader(103)
 			w.WriteHeader(202)
 		}},
-		"a redirect": {"GET", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", 303) }},
+		"a redirect": {"GET", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusSeeOther) }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(tt.handler)
-			defer server.Close()
-			client := *server.Client()
-			client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-			req, err := http.NewRequestWithContext(t.Context(), tt.method, server.URL+"/", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer want.Body.Close()
-			var wantBody bytes.Buffer
-			wantBody.ReadFrom(want.Body) //nolint:errcheck // the comparison shows it
-
+			status, header, body := overNetHTTP(t, tt.method, tt.handler)
 			got := send(t, newHandler(t, tt.handler, lambdahttp.Options{}), event(tt.method, "/"))
-			if got.StatusCode != want.StatusCode || got.Body != wantBody.String() {
-				t.Errorf("answer %d %q, net/http gives %d %q", got.StatusCode, got.Body, want.StatusCode, wantBody.String())
+			if got.StatusCode != status || got.Body != body {
+				t.Errorf("answer %d %q, net/http gives %d %q", got.StatusCode, got.Body, status, body)
 			}
 			names := func(yield func(string) bool) {
-				for n := range want.Header {
+				for n := range header {
 					if !yield(n) {
 						return
 					}
@@ -178,12 +164,33 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 				if n == "Date" || n == "Content-Length" {
 					continue // the gateway's to set
 				}
-				if w := strings.Join(want.Header[n], ","); got.Headers[n] != w {
+				if w := strings.Join(header[n], ","); got.Headers[n] != w {
 					t.Errorf("header %s is %q, net/http gives %q", n, got.Headers[n], w)
 				}
 			}
 		})
 	}
+}
+
+// overNetHTTP is what a client gets from the handler behind net/http.
+func overNetHTTP(t *testing.T, method string, h http.Handler) (status int, header http.Header, body string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	defer server.Close()
+	req, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := server.Client().Transport.RoundTrip(req) // a client would follow redirects
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
 }
 
 func TestNewRefusesANilHandler(t *testing.T) {
