@@ -132,7 +132,7 @@ func call[A any](ctx context.Context, f *Faulty, method string, step func() (A, 
 	case RefusedUnknown:
 		return none, injected(alloc.CodeUnavailable, true)
 	case AppliedButFailed:
-		_, _ = step() //nolint:errcheck // the answer is lost, whatever it was
+		_, _ = step() // the answer is lost, whatever it was
 		return none, injected(alloc.CodeUnavailable, true)
 	case Throttled:
 		e := injected(alloc.CodeThrottled, false)

@@ -66,10 +66,16 @@ func (w *world) lease(s alloc.Store, o alloc.LeaseOrder) alloc.Range {
 }
 
 // refuseLease leases and stops the test unless it is refused with the code.
-func (w *world) refuseLease(s alloc.Store, o alloc.LeaseOrder, code alloc.Code, what string) *alloc.Error {
+func (w *world) refuseLease(s alloc.Store, o alloc.LeaseOrder, code alloc.Code, what string) {
+	w.Helper()
+	_ = w.refusedLease(s, o, code, what)
+}
+
+// refusedLease is refuseLease for a test that looks at what else the error says.
+func (w *world) refusedLease(s alloc.Store, o alloc.LeaseOrder, code alloc.Code, what string) *alloc.Error {
 	w.Helper()
 	_, err := s.Lease(w.Context(), o)
-	return w.want(err, code, what)
+	return w.wantError(err, code, what)
 }
 
 // leasePatiently leases and repeats as long as the answer allows it. It may be called by many goroutines.

@@ -180,28 +180,20 @@ func (w *world) setBackAgain(name alloc.SequenceName, warm alloc.Store) {
 }
 
 // ledger reads the whole ledger in pages, and checks its order.
-func (w *world) ledger(name alloc.SequenceName, limit int) (entries []alloc.LeaseRecord) {
+func (w *world) ledger(name alloc.SequenceName, limit int) []alloc.LeaseRecord {
 	w.Helper()
-	for below := alloc.Number(0); ; {
-		page, err := w.open().Leases(w.Context(), name, below, limit)
-		w.ok(err, "Leases")
-		if len(page) > limit {
-			w.Fatalf("Leases: got %d entries, want at most %d", len(page), limit)
+	entries := pages(w, "Leases", limit, func(below alloc.Number) ([]alloc.LeaseRecord, error) {
+		return w.open().Leases(w.Context(), name, below, limit)
+	}, func(e alloc.LeaseRecord) alloc.Number { return e.Start })
+	for i, e := range entries {
+		if !e.Proven || e.Start > e.End {
+			w.Fatalf("entry of the ledger: got %+v, want it proven, with its start not above its end", e)
 		}
-		for _, e := range page {
-			if !e.Proven || e.Start > e.End {
-				w.Fatalf("entry of the ledger: got %+v, want it proven, with its start not above its end", e)
-			}
-			if last := len(entries) - 1; last >= 0 && e.End >= entries[last].Start {
-				w.Fatalf("entries of the ledger: got %+v after %+v, want them disjoint and falling", e, entries[last])
-			}
-			entries = append(entries, e)
-			below = e.Start
-		}
-		if len(page) < limit || below == 0 {
-			return entries
+		if i > 0 && e.End >= entries[i-1].Start {
+			w.Fatalf("entries of the ledger: got %+v after %+v, want them disjoint and falling", e, entries[i-1])
 		}
 	}
+	return entries
 }
 
 // covered stops the test unless each range that was answered lies in the ledger, whose neighbouring entries may have

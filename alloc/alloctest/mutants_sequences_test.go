@@ -20,7 +20,7 @@ var sequenceMutants = []mutant{
 	{"the ledger is not looked at", []string{"C12 a counter set back by hand", "C12 a counter set back is noticed by a lease that begins", "C12 a counter set back is noticed by a lease that spans", "P02 a counter set back"}, func(m *Model) alloc.Store {
 		return unproven{m}
 	}},
-	{"only the newest entry of the ledger is looked at", []string{"C12 a counter set back is noticed by a lease that spans", "C12 a counter set back by hand"}, func(m *Model) alloc.Store {
+	{"only an entry of the ledger that begins alike is looked at", []string{"C12 a counter set back is noticed by a lease that spans", "C12 a counter set back by hand"}, func(m *Model) alloc.Store {
 		return nearSighted{m}
 	}},
 	{"a stopped sequence goes on when its counter is right again", []string{"C12 a counter set back by hand"}, func(m *Model) alloc.Store {
@@ -89,7 +89,7 @@ func (s restarting) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range,
 type unproven struct{ *Model }
 
 func (s unproven) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range, error) {
-	return leaseWithout(s.Model, func(alloc.LeaseRecord) bool { return true }, ctx, o)
+	return leaseWithout(ctx, s.Model, o, func(alloc.LeaseRecord) bool { return true })
 }
 
 type nearSighted struct{ *Model }
@@ -101,11 +101,11 @@ func (s nearSighted) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range
 		next = q.Next
 	}
 	s.data.mu.Unlock()
-	return leaseWithout(s.Model, func(l alloc.LeaseRecord) bool { return l.End < next || l.Start != next }, ctx, o)
+	return leaseWithout(ctx, s.Model, o, func(l alloc.LeaseRecord) bool { return l.Start != next })
 }
 
 // leaseWithout leases as if the ledger had no entries of which hide is true.
-func leaseWithout(m *Model, hide func(alloc.LeaseRecord) bool, ctx context.Context, o alloc.LeaseOrder) (alloc.Range, error) {
+func leaseWithout(ctx context.Context, m *Model, o alloc.LeaseOrder, hide func(alloc.LeaseRecord) bool) (alloc.Range, error) {
 	m.data.mu.Lock()
 	var hidden, kept []alloc.LeaseRecord
 	q := m.data.sequences[o.Sequence]

@@ -124,7 +124,7 @@ var poolCases = []testCase{
 		before := w.readPool("p")
 		for _, from := range []alloc.Version{1, 3, 100} {
 			_, err := w.open().ChangePool(w.Context(), "p", from, alloc.PoolConfig{MaxBatch: 9}.WithDefaults())
-			e := w.want(err, alloc.CodeVersionMismatch, fmt.Sprintf("ChangePool from version %d", from))
+			e := w.wantError(err, alloc.CodeVersionMismatch, fmt.Sprintf("ChangePool from version %d", from))
 			equal(w, e.Current, 2, "Current")
 		}
 		samePool(w, w.readPool("p"), before)
@@ -180,29 +180,17 @@ var poolCases = []testCase{
 		w.refuse(w.open(), order("p", 2), alloc.CodeInvalidCount, "Claim above the new limit")
 	}},
 	{"ListPools gives every pool in the order of the names' bytes, page by page", func(w *world) {
-		names := []alloc.PoolName{"0", "9z", "a", "a-b", "a.b", "a0", "a_b", "aa", "b", "b-", "b.", "z"}
-		for i := range names {
-			w.pool(names[(i*5)%len(names)], alloc.PoolConfig{MaxBatch: alloc.Count(i + 1)})
-		}
+		shuffled(len(listNames), func(i int) { w.pool(alloc.PoolName(listNames[i]), alloc.PoolConfig{MaxBatch: alloc.Count(i + 1)}) })
 		w.setState("a.b", alloc.PoolDeleted)
-		for _, limit := range []int{1, 3, len(names), 100} {
-			var got []alloc.PoolName
-			for after := alloc.PoolName(""); ; {
-				page, err := w.open().ListPools(w.Context(), after, limit)
-				w.ok(err, "ListPools")
-				if len(page) > limit {
-					w.Fatalf("ListPools: got %d pools, want at most %d", len(page), limit)
-				}
-				for _, p := range page {
-					got = append(got, p.Name)
-					after = p.Name
-					samePool(w, p, w.readPool(p.Name))
-				}
-				if len(page) < limit {
-					break
-				}
+		for _, limit := range []int{1, 3, len(listNames), 100} {
+			var got []string
+			for _, p := range pages(w, "ListPools", limit, func(after alloc.PoolName) ([]alloc.Pool, error) {
+				return w.open().ListPools(w.Context(), after, limit)
+			}, func(p alloc.Pool) alloc.PoolName { return p.Name }) {
+				got = append(got, string(p.Name))
+				samePool(w, p, w.readPool(p.Name))
 			}
-			if diff := cmp.Diff(names, got); diff != "" {
+			if diff := cmp.Diff(listNames, got); diff != "" {
 				w.Fatalf("pools in pages of %d (-want +got):\n%s", limit, diff)
 			}
 		}

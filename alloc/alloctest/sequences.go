@@ -123,7 +123,7 @@ var sequenceCases = []testCase{
 		before := w.readSequence("s")
 		for _, from := range []alloc.Version{1, 3, 100} {
 			_, err := w.open().ChangeSequence(w.Context(), "s", from, alloc.SequenceConfig{MaxLease: 6}.WithDefaults())
-			e := w.want(err, alloc.CodeVersionMismatch, fmt.Sprintf("ChangeSequence from version %d", from))
+			e := w.wantError(err, alloc.CodeVersionMismatch, fmt.Sprintf("ChangeSequence from version %d", from))
 			equal(w, e.Current, 2, "Current")
 		}
 		sameSequence(w, w.readSequence("s"), before)
@@ -157,7 +157,7 @@ var sequenceCases = []testCase{
 		_, err := w.open().ChangeSequence(w.Context(), "s", 1, config)
 		w.ok(err, "ChangeSequence to the last number leased")
 		w.clock.Advance(stateDelay)
-		e := w.refuseLease(warm, leaseOrder("s", 1), alloc.CodeSequenceExhausted, "Lease of an exhausted sequence")
+		e := w.refusedLease(warm, leaseOrder("s", 1), alloc.CodeSequenceExhausted, "Lease of an exhausted sequence")
 		equal(w, e.Remaining, 0, "Remaining")
 		config.Limit = 109
 		_, err = w.open().ChangeSequence(w.Context(), "s", 2, config)
@@ -205,29 +205,19 @@ var sequenceCases = []testCase{
 		equal(w, w.readSequence("s").State, alloc.SequenceDeleted, "state of the deleted sequence")
 	}},
 	{"ListSequences gives every sequence in the order of the names' bytes, page by page", func(w *world) {
-		names := []alloc.SequenceName{"0", "9z", "a", "a-b", "a.b", "a0", "a_b", "aa", "b", "b-", "b.", "z"}
-		for i := range names {
-			w.sequence(names[(i*5)%len(names)], alloc.SequenceConfig{Start: alloc.Number(i + 1)})
-		}
+		shuffled(len(listNames), func(i int) {
+			w.sequence(alloc.SequenceName(listNames[i]), alloc.SequenceConfig{Start: alloc.Number(i + 1)})
+		})
 		w.setSequence("a.b", alloc.SequenceDeleted)
-		for _, limit := range []int{1, 3, len(names), 100} {
-			var got []alloc.SequenceName
-			for after := alloc.SequenceName(""); ; {
-				page, err := w.open().ListSequences(w.Context(), after, limit)
-				w.ok(err, "ListSequences")
-				if len(page) > limit {
-					w.Fatalf("ListSequences: got %d sequences, want at most %d", len(page), limit)
-				}
-				for _, q := range page {
-					got = append(got, q.Name)
-					after = q.Name
-					sameSequence(w, q, w.readSequence(q.Name))
-				}
-				if len(page) < limit {
-					break
-				}
+		for _, limit := range []int{1, 3, len(listNames), 100} {
+			var got []string
+			for _, q := range pages(w, "ListSequences", limit, func(after alloc.SequenceName) ([]alloc.Sequence, error) {
+				return w.open().ListSequences(w.Context(), after, limit)
+			}, func(q alloc.Sequence) alloc.SequenceName { return q.Name }) {
+				got = append(got, string(q.Name))
+				sameSequence(w, q, w.readSequence(q.Name))
 			}
-			if diff := cmp.Diff(names, got); diff != "" {
+			if diff := cmp.Diff(listNames, got); diff != "" {
 				w.Fatalf("sequences in pages of %d (-want +got):\n%s", limit, diff)
 			}
 		}
@@ -275,7 +265,7 @@ var sequenceCases = []testCase{
 			equal(w, r.End, limit-7, "End")
 			for _, s := range []alloc.Store{warm, w.open()} {
 				for _, n := range []alloc.Count{8, 1_000_000} {
-					e := w.refuseLease(s, leaseOrder(name, n), alloc.CodeSequenceExhausted, "Lease across the end of "+string(name))
+					e := w.refusedLease(s, leaseOrder(name, n), alloc.CodeSequenceExhausted, "Lease across the end of "+string(name))
 					equal(w, e.Remaining, 7, "Remaining")
 				}
 			}
@@ -284,7 +274,7 @@ var sequenceCases = []testCase{
 			equal(w, q.Next, limit+1, "Next of an exhausted sequence")
 			equal(w, q.Remaining(), 0, "numbers remaining")
 			for _, s := range []alloc.Store{warm, w.open()} {
-				e := w.refuseLease(s, leaseOrder(name, 1), alloc.CodeSequenceExhausted, "Lease of the exhausted "+string(name))
+				e := w.refusedLease(s, leaseOrder(name, 1), alloc.CodeSequenceExhausted, "Lease of the exhausted "+string(name))
 				equal(w, e.Remaining, 0, "Remaining")
 			}
 			entries, err := w.open().Leases(w.Context(), name, 0, 10)

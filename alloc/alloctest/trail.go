@@ -86,20 +86,11 @@ func (w *world) append(r alloc.AuditRecord) {
 }
 
 // trail reads the whole trail in pages.
-func (w *world) trail(limit int) (records []alloc.AuditRecord) {
+func (w *world) trail(limit int) []alloc.AuditRecord {
 	w.Helper()
-	for before := ""; ; {
-		page, err := w.open().Records(w.Context(), before, limit)
-		w.ok(err, "Records")
-		if len(page) > limit {
-			w.Fatalf("Records: got %d, want at most %d", len(page), limit)
-		}
-		records = append(records, page...)
-		if len(page) < limit {
-			return records
-		}
-		before = page[len(page)-1].ID
-	}
+	return pages(w, "Records", limit, func(before string) ([]alloc.AuditRecord, error) {
+		return w.open().Records(w.Context(), before, limit)
+	}, func(r alloc.AuditRecord) string { return r.ID })
 }
 
 func (w *world) sameTrail(got, want []alloc.AuditRecord) {

@@ -69,8 +69,14 @@ func (w *world) ok(err error, what string) {
 	}
 }
 
-// want stops the test unless err is an *alloc.Error with the code and a message for the client.
-func (w *world) want(err error, code alloc.Code, what string) *alloc.Error {
+// want stops the test unless err is an *alloc.Error with the code, a message for the client and a known outcome.
+func (w *world) want(err error, code alloc.Code, what string) {
+	w.Helper()
+	_ = w.wantError(err, code, what)
+}
+
+// wantError is want for a test that looks at what else the error says.
+func (w *world) wantError(err error, code alloc.Code, what string) *alloc.Error {
 	w.Helper()
 	e, isError := errors.AsType[*alloc.Error](err)
 	switch {
@@ -179,3 +185,33 @@ func (w *world) setState(pool alloc.PoolName, to alloc.PoolState) {
 
 // sameTime reports whether two times are the same to the millisecond, which is what an engine must keep.
 func sameTime(a, b time.Time) bool { return a.Sub(b).Abs() < time.Millisecond }
+
+// pages reads a whole list in pages of at most limit entries, each page after the last entry of the one before.
+func pages[T any, K comparable](w *world, what string, limit int, read func(after K) ([]T, error), key func(T) K) (all []T) {
+	w.Helper()
+	var first K
+	for after := first; ; {
+		page, err := read(after)
+		w.ok(err, what)
+		if len(page) > limit {
+			w.Fatalf("%s: got a page of %d, want at most %d", what, len(page), limit)
+		}
+		all = append(all, page...)
+		if len(page) < limit {
+			return all
+		}
+		if after = key(page[limit-1]); after == first {
+			return all // nothing can come after it
+		}
+	}
+}
+
+// listNames are names in the order of their bytes, which is not that of an alphabet.
+var listNames = []string{"0", "9z", "a", "a-b", "a.b", "a0", "a_b", "aa", "b", "b-", "b.", "z"}
+
+// shuffled visits the positions of n things, of which 5 is no divisor, in another order.
+func shuffled(n int, do func(i int)) {
+	for i := range n {
+		do((i * 5) % n)
+	}
+}
