@@ -1,0 +1,81 @@
+// Package base is what every function stands on: its settings, checked, and a Service on the table.
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+	"idpool/web"
+)
+
+// Settings is what the environment says to every function.
+type Settings struct {
+	Table    string       // the DynamoDB table
+	Endpoint string       // of a server other than DynamoDB itself; "" for the service
+	Verify   web.Verifier // knows the one credential
+	BasePath string       // see lambdahttp.Options
+	Region   string       // where the function runs
+}
+
+// A function without its credential must not start: it would answer nobody, and a mistake in the template would look
+// like an attack.
+const (
+	envTable     = "IDPOOL_TABLE"
+	envEndpoint  = "IDPOOL_DYNAMODB_ENDPOINT"
+	envTokenHash = "IDPOOL_TOKEN_HASH"
+	envBasePath  = "IDPOOL_BASE_PATH"
+)
+
+var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+
+// Read reads the settings through lookup and reports all that is wrong with them together.
+func Read(lookup func(string) (string, bool)) (Settings, error) {
+	get := func(name string) string {
+		v, _ := lookup(name)
+		return v
+	}
+	s := Settings{Table: get(envTable), Endpoint: get(envEndpoint), BasePath: get(envBasePath), Region: get("AWS_REGION")}
+	var faults []error
+	if !tableName.MatchString(s.Table) {
+		faults = append(faults, fmt.Errorf("%s must name the DynamoDB table, not %q", envTable, s.Table))
+	}
+	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
+		faults = append(faults, fmt.Errorf("%s must be a URL as in http://127.0.0.1:8000, or empty for DynamoDB itself, not %q", envEndpoint, s.Endpoint))
+	}
+	var err error
+	if s.Verify, err = web.NewTokenVerifier(get(envTokenHash)); err != nil {
+		faults = append(faults, fmt.Errorf("%s is required: %w", envTokenHash, err))
+	}
+	return s, errors.Join(faults...)
+}
+
+// warmTime bounds the first call of a new environment.
+const warmTime = 2 * time.Second
+
+// Service makes the Service on the table. It makes one cheap read, so that connection and TLS are paid for before the
+// first request; a failure of it is left for that request to meet, or not.
+func (s Settings) Service(ctx context.Context) (*alloc.Service, error) {
+	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.Endpoint})
+	if err != nil {
+		return nil, err
+	}
+	store, err := dynamo.New(dynamo.Config{Table: dynamo.NewSDKTable(client, s.Table)})
+	if err != nil {
+		return nil, err
+	}
+	svc, err := alloc.NewService(alloc.Config{Store: store})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, warmTime)
+	defer cancel()
+	_ = svc.Ready(ctx)
+	return svc, nil
+}

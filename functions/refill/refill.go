@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"idpool/alloc"
+)
+
+// reserve is what a run leaves of its time for its own last words.
+const reserve = 2 * time.Second
+
+// tender is what of alloc.Service a run needs.
+type tender interface {
+	Tend(context.Context) (alloc.TendReport, error)
+}
+
+type refill struct {
+	service tender
+	logger  *slog.Logger
+}
+
+// result is the answer to an event, and the log line of a run.
+type result struct {
+	Swept    int                           `json:"swept"`    // pools
+	Passed   alloc.Count                   `json:"passed"`   // listings found settled
+	Relisted alloc.Count                   `json:"relisted"` // free listings published again
+	Returned alloc.Count                   `json:"returned"` // IDs that came back
+	Voided   alloc.Count                   `json:"voided"`   // given-up batches settled
+	Unswept  []alloc.PoolName              `json:"unswept"`  // pools with work left for the next run
+	Left     int                           `json:"left"`     // pools that the time was over for
+	Failed   map[alloc.PoolName]alloc.Code `json:"failed"`
+}
+
+// run answers one event of the schedule, whatever stands in it. It ends before the function's time does; the next run
+// goes on where it stopped. A pool that could not be swept makes the run fail, so that the function's error metric shows
+// it; the others are swept all the same, and repeating a run is harmless.
+func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
+	ctx = alloc.WithCaller(ctx, alloc.Caller{
+		Client: "schedule", Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
+	})
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))
+		defer cancel()
+	}
+	report, err := r.service.Tend(ctx)
+	res := result{Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}}
+	for _, s := range report.Swept {
+		res.Swept++
+		res.Passed += s.Passed
+		res.Relisted += s.Relisted
+		res.Returned += s.Returned
+		res.Voided += s.Voided
+		if s.More {
+			res.Unswept = append(res.Unswept, s.Pool)
+		}
+	}
+	faults := []error{err}
+	for pool, fault := range report.Failed {
+		if alloc.Is(fault, alloc.CodePoolRebuilding) { // it is swept when that is over
+			res.Unswept = append(res.Unswept, pool)
+			continue
+		}
+		res.Failed[pool] = alloc.CodeOf(fault)
+		faults = append(faults, fmt.Errorf("sweep %s: %w", pool, fault))
+	}
+	err = errors.Join(faults...)
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelError
+	}
+	r.logger.LogAttrs(ctx, level, "run of the schedule", slog.Any("result", res), slog.Any("error", err))
+	return res, err
+}

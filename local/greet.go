@@ -1,0 +1,86 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"text/template"
+)
+
+// greeting is what the program says when it is ready.
+type greeting struct {
+	settings  settings
+	addr      net.Addr
+	token     string
+	tokenFile string
+}
+
+// Base is the address under which this machine reaches the program.
+func (g greeting) Base() string {
+	host, port, err := net.SplitHostPort(g.addr.String())
+	if err != nil {
+		return "http://" + g.addr.String()
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// Store says where the data is.
+func (g greeting) Store() string {
+	if g.settings.endpoint == "" {
+		return "SQLite, data in " + g.settings.data
+	}
+	return "DynamoDB at " + g.settings.endpoint + ", table " + g.settings.table
+}
+
+// Page says how the first page is opened.
+func (g greeting) Page() string {
+	if isLoopback(g.addr.String()) {
+		return "open it in a browser"
+	}
+	return "open it in a browser, with any name and the token as the password"
+}
+
+// Token says what the token is.
+func (g greeting) Token() string {
+	if g.settings.token != "" {
+		return "as given by -token or IDPOOL_TOKEN"
+	}
+	return g.token + " (kept in " + g.tokenFile + ")"
+}
+
+// TokenWord is the token as a shell gets it.
+func (g greeting) TokenWord() string {
+	if g.settings.token != "" {
+		return "… # the one given"
+	}
+	return "$(cat " + shellWord(g.tokenFile) + ")"
+}
+
+func shellWord(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// The first line is read by programs that start this one: it ends in the address.
+var greetingText = template.Must(template.New("greeting").Parse(`idpool is ready at {{.Base}}
+  store      {{.Store}}
+  dashboard  {{.Base}}/ ({{.Page}})
+  token      {{.Token}}
+
+Try next, in another shell (each may be repeated):
+  URL={{.Base}} TOKEN={{.TokenWord}}
+  curl -X PUT  $URL/v1/pools/vouchers         -H "Authorization: Bearer $TOKEN"
+  printf '%s\n' SPRING-1 SPRING-2 SPRING-3 |
+  curl -X POST $URL/v1/pools/vouchers/seed    -H "Authorization: Bearer $TOKEN" -H 'Content-Type: text/plain' --data-binary @-
+  curl -X POST $URL/v1/pools/vouchers/claims  -H "Authorization: Bearer $TOKEN" -H 'Idempotency-Key: order-1'
+  curl -X PUT  $URL/v1/sequences/invoices         -H "Authorization: Bearer $TOKEN"
+  curl -X POST $URL/v1/sequences/invoices/leases  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"count": 1000}'
+
+`))
+
+func greet(w io.Writer, g greeting) {
+	greetingText.Execute(w, g) //nolint:errcheck // nobody reads it; the program serves all the same
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+	"idpool/web"
+	"idpool/web/admin"
+	"idpool/web/api"
+)
+
+// requestTime bounds the work on one request. It is that of a seed of 1 MB on a slow engine; each step of a claim has
+// a far shorter bound of its own.
+const requestTime = 2 * time.Minute
+
+// handler serves what the functions serve, on one address. The pages need no credential where only this machine can ask
+// for them: loopback says that the address listened on is of that kind.
+func handler(svc *alloc.Service, verify web.Verifier, loopback bool, logger *slog.Logger) (http.Handler, error) {
+	pages, err := admin.New(admin.Config{Service: svc})
+	if err != nil {
+		return nil, err
+	}
+	open, closed := web.As(viewer())(pages), web.BasicOrBearer(verify)(pages)
+	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if loopback && isLoopback(r.Host) {
+			open.ServeHTTP(w, r)
+		} else {
+			closed.ServeHTTP(w, r)
+		}
+	})
+	whole := web.Split(web.Bearer(verify)(api.All(svc)), guarded)
+	return web.Stack(bounded(whole), web.Options{Logger: logger}), nil
+}
+
+// viewer is who looks at the pages without a credential.
+func viewer() alloc.Caller {
+	return alloc.Caller{Client: "local", Scopes: []alloc.Scope{{Action: alloc.ActionRead, Pattern: "*"}}}
+}
+
+// bounded ends the work on a request after requestTime.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// isLoopback reports whether a host, with or without a port, names this machine for itself. A Host header that does not
+// comes from a page whose own name was made to point here (DNS rebinding), or by way of a proxy.
+func isLoopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}

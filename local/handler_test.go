@@ -1,0 +1,92 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/infra/sql"
+	"idpool/web"
+)
+
+// TestPagesAreOpenOnLoopbackOnly covers DNS rebinding too: a page of another site whose name was made to point here
+// sends that name as Host.
+func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
+	store, err := sql.OpenSQLite(t.Context(), sql.Config{Path: filepath.Join(t.TempDir(), "db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	svc, err := alloc.NewService(alloc.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify, err := web.NewTokenVerifier(web.TokenHash(testToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, addr, host string
+		password         string
+		want             int
+	}{
+		{"this machine by its address", "127.0.0.1:8080", "127.0.0.1:8080", "", 200},
+		{"this machine by another address of its own", "127.0.0.1:8080", "127.8.9.1", "", 200},
+		{"this machine by its name", "127.0.0.1:8080", "LocalHost:8080", "", 200},
+		{"this machine by its address of version 6", "[::1]:8080", "[::1]:8080", "", 200},
+		{"a name that was made to point here", "127.0.0.1:8080", "evil.example:8080", "", 401},
+		{"a name that begins like ours", "127.0.0.1:8080", "127.0.0.1.evil.example", "", 401},
+		{"no name", "127.0.0.1:8080", "", "", 401},
+		{"the network, asked by the name of this machine", "0.0.0.0:8080", "localhost:8080", "", 401},
+		{"the network, version 6", "[::]:8080", "[::1]:8080", "", 401},
+		{"the network, with the token", "0.0.0.0:8080", "ids.example", testToken, 200},
+		{"the network, with another token", "0.0.0.0:8080", "ids.example", "another", 401},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h, err := handler(svc, verify, isLoopback(tt.addr), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(h)
+			defer server.Close()
+			for _, path := range []string{"/", "/v1/pools"} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Host = tt.host
+				if tt.host == "" {
+					req.Host = "."
+				}
+				if tt.password != "" {
+					req.SetBasicAuth("anybody", tt.password)
+				}
+				resp, err := server.Client().Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := tt.want
+				if path != "/" {
+					want = http.StatusUnauthorized // the API takes bearer credentials alone, from everywhere
+				}
+				if resp.StatusCode != want {
+					t.Errorf("GET %s: %d %s, want %d", path, resp.StatusCode, text, want)
+				}
+				if page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"); page != (want == 200) {
+					t.Errorf("GET %s has the type %s", path, resp.Header.Get("Content-Type"))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings is all that can be set from outside, checked.
+type settings struct {
+	addr        string // host and port to listen on; port 0 picks a free one
+	data        string // the directory of everything that is kept
+	endpoint    string // of a DynamoDB-compatible server; "" for SQLite
+	table       string // of that server
+	token       string // "" for one that is made and kept
+	refillEvery time.Duration
+	log         slog.Level
+}
+
+// option is one setting: a flag and its twin in the environment. take checks the value; its error completes "NAME must".
+type option struct {
+	flag, env, usual, usage string
+	take                    func(*settings, string) error
+}
+
+func options() []option {
+	return []option{
+		{"addr", "IDPOOL_ADDR", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks a free one", takeAddr},
+		{"data", "IDPOOL_DATA", ".idpool", "`directory` of the database and the token", takeData},
+		{"dynamodb-endpoint", "IDPOOL_DYNAMODB_ENDPOINT", "", "`URL` of a DynamoDB-compatible server to use instead of SQLite", takeEndpoint},
+		{"table", "IDPOOL_TABLE", "idpool", "`name` of the table on that server; made if it is missing", takeTable},
+		{"token", "IDPOOL_TOKEN", "", "`credential` with all scopes; without it one is made, kept in the data directory and printed", takeToken},
+		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule", takeRefillEvery},
+		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog},
+	}
+}
+
+// readSettings reads flags, then the environment for what no flag says. All faults are reported together. What -h asks
+// for is written to usage, and flag.ErrHelp returned.
+func readSettings(args []string, lookup func(string) (string, bool), usage io.Writer) (settings, error) {
+	options := options()
+	set := flag.NewFlagSet("local", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	given := map[string]string{}
+	for _, o := range options {
+		set.Func(o.flag, fmt.Sprintf("%s (or %s; default %q)", o.usage, o.env, o.usual), func(v string) error {
+			given[o.flag] = v
+			return nil
+		})
+	}
+	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(usage, "The whole of idpool in one process. Flags, each with its twin in the environment:")
+		set.SetOutput(usage)
+		set.PrintDefaults()
+		return settings{}, err
+	} else if err != nil {
+		return settings{}, fmt.Errorf("%w; -h lists the flags", err)
+	}
+
+	var s settings
+	var faults []error
+	if set.NArg() > 0 {
+		faults = append(faults, fmt.Errorf("%q is no flag; -h lists the flags", set.Arg(0)))
+	}
+	for _, o := range options {
+		name, value, ok := "-"+o.flag, "", false
+		if value, ok = given[o.flag]; !ok {
+			if value, ok = lookup(o.env); ok && value != "" {
+				name = o.env
+			} else {
+				value = o.usual
+			}
+		}
+		if err := o.take(&s, value); err != nil {
+			faults = append(faults, fmt.Errorf("%s must %w", name, err))
+		}
+	}
+	return s, errors.Join(faults...)
+}
+
+func takeAddr(s *settings, v string) error {
+	host, port, err := net.SplitHostPort(v)
+	n, numErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || numErr != nil || strings.ContainsAny(host, " /") {
+		return fmt.Errorf("be host:port with a port of 0 to 65535, as in 127.0.0.1:8080, not %q", v)
+	}
+	s.addr = net.JoinHostPort(host, strconv.FormatUint(n, 10))
+	return nil
+}
+
+func takeData(s *settings, v string) error {
+	if v == "" {
+		return errors.New("name a directory")
+	}
+	s.data = v
+	return nil
+}
+
+func takeEndpoint(s *settings, v string) error {
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return fmt.Errorf("be a URL as in http://127.0.0.1:8000, not %q", v)
+	}
+	s.endpoint = v
+	return nil
+}
+
+var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+
+func takeTable(s *settings, v string) error {
+	if !tableName.MatchString(v) {
+		return fmt.Errorf("be a name of 3 to 255 letters, digits, '_', '.' and '-', not %q", v)
+	}
+	s.table = v
+	return nil
+}
+
+// tokenForm is what goes into an Authorization header unharmed and is not guessed at once.
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{16,256}$`)
+
+func takeToken(s *settings, v string) error {
+	if v != "" && !tokenForm.MatchString(v) {
+		return errors.New("be 16 to 256 letters, digits or any of . _ ~ + / = - (the value is not shown here)")
+	}
+	s.token = v
+	return nil
+}
+
+func takeRefillEvery(s *settings, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 100*time.Millisecond || d > time.Hour {
+		return fmt.Errorf("be a time of 100ms to 1h, as in 5s, not %q", v)
+	}
+	s.refillEvery = d
+	return nil
+}
+
+func takeLog(s *settings, v string) error {
+	if err := s.log.UnmarshalText([]byte(v)); err != nil {
+		return fmt.Errorf("be debug, info, warn or error, not %q", v)
+	}
+	return nil
+}
