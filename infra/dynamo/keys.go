@@ -19,6 +19,8 @@ import (
 //	N#pool           name       catalogue
 //	K#hash           K          key record: the intent of a keyed claim
 //	J#job            B#pool#d   one batch of a seeding job; d is the digest of its IDs
+//
+// The items of sequences are in sequences.go and the files beside it.
 const (
 	skID        = "I"
 	skHead      = "H"
@@ -57,15 +59,47 @@ const (
 	AttrSeeded    = "sd" // of a head: IDs ever added; of a chunk: how many of its listings are of IDs added by it
 	AttrSeries    = "se" // of a head: the chunk series, raised by a rebuild
 	AttrRebuild   = "rb" // of a head: there while a rebuild is on
+	AttrLeasedAt  = "la" // of a head: when stock was leased last, in milliseconds
+	AttrWanted    = "ws" // of a head: somebody could not search the window and waits for a sweep
+	AttrDirtyFrom = "df" // of a head: from here …
+	AttrDirtyTo   = "dt" // … to before here, chunks may list what other chunks list too
+
+	AttrPoolState   = "st" // of a head
+	AttrPolicy      = "po" // of a head
+	AttrFold        = "fo" // of a head
+	AttrMaxBatch    = "mb" // of a head
+	AttrDescription = "ds" // of a head
+	AttrBorn        = "cr" // of a head: when it was made, in milliseconds
+
+	AttrWindowFree = "wf" // of a head, as all that follow by the last sweep: free IDs among the leased listings
+	AttrDead       = "wd" // of a head: listings of chunks not leased yet that are of no use
+	AttrHeld       = "wh" // of a head: IDs held
+	AttrGone       = "wc" // of a head: IDs claimed, or forgotten
+	AttrCountedAt  = "wt" // of a head: when that was, in milliseconds
 
 	AttrListings = "l"  // of a chunk or key record: "generation ID" each
 	AttrBefore   = "bf" // of a chunk: listings in the chunks before it
 	AttrSource   = "x"  // of a chunk: who put it, unique to the put
+	AttrRelisted = "rl" // of a chunk: it may list what another one lists too
 	AttrPrint    = "fp" // of a key record: fingerprint of the request
 
 	AttrReason = "r" // of a return: why
 	AttrDue    = "d" // of a return: not before, in milliseconds
 	AttrID     = "i" // of a return: the ID
+
+	AttrRun    = "ru" // of a batch: the run that is at work on it
+	AttrFrom   = "fr" // of a batch: the first chunk that may publish it
+	AttrMarked = "mk" // of a batch: groups of IDs that have been put and may have been published
+	AttrAvail  = "av" // of a sample of the level
+)
+
+// Values of AttrState in batches of a seeding job, and in the catalogue.
+const (
+	batchOpen = "o"
+	batchDone = "d"
+
+	catalogueCreating = "c"
+	catalogueLive     = "l"
 )
 
 // Values of AttrState in ID items.

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"idpool/alloc"
@@ -12,6 +13,7 @@ import (
 type Config struct {
 	Table Table            // required
 	Now   func() time.Time // default time.Now
+	IntN  func(n int) int  // a random number from 0 to n−1; default rand.IntN. Spreads callers, decides nothing
 }
 
 // Store is alloc.Store on one DynamoDB table. What it holds in memory (warm stock, heads of at most 30 seconds of age)
@@ -19,8 +21,12 @@ type Config struct {
 type Store struct {
 	table     Table
 	now       func() time.Time
+	intN      func(n int) int
 	sequences sequenceHeads
+	pools     poolMemories
 }
+
+var _ alloc.Store = (*Store)(nil)
 
 // New returns a Store with nothing in memory.
 func New(c Config) (*Store, error) {
@@ -30,7 +36,10 @@ func New(c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{table: c.Table, now: c.Now}, nil
+	if c.IntN == nil {
+		c.IntN = rand.IntN
+	}
+	return &Store{table: c.Table, now: c.Now, intN: c.IntN}, nil
 }
 
 // Ready makes one cheap read.

@@ -1,0 +1,178 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"idpool/alloc"
+)
+
+// An ID comes back in six steps, each a conditional write that may be repeated by anybody:
+//
+//  1. its return item is put, keyed by ID and generation;
+//  2. it becomes returning, which decides every race for it;
+//  3. the key record that claimed it ends, if it lives;
+//  4. it is listed, of the next generation, in a new chunk;
+//  5. it becomes free, of the next generation;
+//  6. the return item goes.
+//
+// A crash anywhere leaves the return item, by which a sweep does the rest.
+
+// homecoming is an ID that is returning: step 2 is done.
+type homecoming struct {
+	listing
+	token   string
+	keyHash string
+	item    Item // the return item; nil where there is none of its own
+}
+
+// giveBack brings back IDs that a batch without a key has taken. Without an error at least step 1 is done for each, and
+// the rest by this call or by the next sweep.
+func (s *Store) giveBack(ctx context.Context, t *taker, ls []listing) error {
+	items := make([]Item, len(ls))
+	errs := make([]error, len(ls))
+	each(len(ls), claimWidth, func(i int) {
+		items[i] = item(returnKey(t.pool, ls[i]), Item{
+			AttrID: string(ls[i].id), AttrGeneration: ls[i].gen, AttrToken: t.token, AttrReason: ReasonGivenUp, AttrDue: t.at.UnixMilli(),
+		})
+		errs[i] = s.insist(ctx, func() error { return s.table.Put(ctx, items[i], Absent(AttrPK)) })
+		if _, met := refusedBy(errs[i]); met {
+			errs[i] = nil
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	homes := make([]*homecoming, len(ls))
+	each(len(ls), claimWidth, func(i int) { homes[i], _, _ = s.turnBack(ctx, t.pool, items[i]) }) //nolint:errcheck // a sweep repeats it
+	_ = s.bringBack(ctx, t.pool, homes)                                                           //nolint:errcheck // a sweep repeats it
+	return nil
+}
+
+// turnBack does step 2 for a return item. Without an error and a homecoming the ID is not to come back by this item;
+// moved says that it never will be, so that the item is of no use.
+func (s *Store) turnBack(ctx context.Context, pool alloc.PoolName, ret Item) (home *homecoming, moved bool, err error) {
+	l := listing{alloc.ID(ret.Str(AttrID)), ret.Int(AttrGeneration)}
+	token := ret.Str(AttrToken)
+	cond := []Cond{Eq(AttrToken, token), Eq(AttrGeneration, l.gen)}
+	if ret.Str(AttrReason) == ReasonHold {
+		due := ret.Int(AttrDue)
+		cond = append(cond, Eq(AttrState, StateHeld), Eq(AttrHoldEnd, due), Le(AttrHoldEnd, s.now().UnixMilli()))
+	} else {
+		cond = append(cond, Any(Eq(AttrState, StateHeld), Eq(AttrState, StateClaimed), Eq(AttrState, StateForgotten)))
+	}
+	// It must not expire on its way.
+	it, err := s.table.Update(ctx, idKey(pool, l.id), Update{Set: map[string]any{AttrState: StateReturning}, Remove: []string{AttrExpires}}, All(cond...))
+	old, met := refusedBy(err)
+	switch {
+	case err == nil:
+	case !met:
+		return nil, false, err
+	case old == nil || old.Int(AttrGeneration) > l.gen:
+		return nil, true, nil
+	case old.Int(AttrGeneration) < l.gen || old.Str(AttrState) == StateFree:
+		return nil, false, nil // not taken yet by whom the item is about
+	case old.Str(AttrToken) != token || old.Str(AttrState) == StateRetired:
+		return nil, true, nil
+	case old.Str(AttrState) == StateReturning:
+		it = old
+	case old.Str(AttrState) == StateHeld:
+		return nil, false, nil // renewed
+	default:
+		return nil, true, nil // a hold that was confirmed
+	}
+	return &homecoming{listing: l, token: token, keyHash: it.Str(AttrKey), item: ret}, false, nil
+}
+
+// bringBack does steps 3 to 6 for IDs that are returning; nil ones are left out.
+func (s *Store) bringBack(ctx context.Context, pool alloc.PoolName, homes []*homecoming) error {
+	homes = slices.DeleteFunc(homes, func(h *homecoming) bool { return h == nil })
+	if len(homes) == 0 {
+		return nil
+	}
+	errs := make([]error, len(homes))
+	each(len(homes), claimWidth, func(i int) {
+		errs[i] = s.insist(ctx, func() error { return s.endRecord(ctx, homes[i].keyHash, homes[i].token) })
+	})
+	if err := firstOf(errs); err != nil {
+		return err
+	}
+	h, err := s.poolHead(ctx, pool)
+	if err != nil {
+		return err
+	}
+	ls := make([]listing, len(homes))
+	for i, home := range homes {
+		ls[i] = listing{home.id, home.gen + 1}
+	}
+	// Another run of the same steps may list them too.
+	if _, err := s.publish(ctx, h, relisted(drafts(pool, ls, h.seeded)), nil, nil); err != nil {
+		return err
+	}
+	each(len(homes), claimWidth, func(i int) {
+		home := homes[i]
+		if errs[i] = s.insist(ctx, func() error { return s.free(ctx, pool, home.listing, home.token) }); errs[i] != nil || home.item == nil {
+			return
+		}
+		errs[i] = s.insist(ctx, func() error { return s.dropReturn(ctx, home.item) })
+	})
+	return firstOf(errs)
+}
+
+// finishReturn does steps 3 and 5 for an ID that is returning and listed already.
+func (s *Store) finishReturn(ctx context.Context, pool alloc.PoolName, id alloc.ID, it Item) error {
+	if err := s.endRecord(ctx, it.Str(AttrKey), it.Str(AttrToken)); err != nil {
+		return err
+	}
+	return s.free(ctx, pool, listing{id, it.Int(AttrGeneration)}, it.Str(AttrToken))
+}
+
+// free is step 5. That the ID has moved on means that somebody else has done it.
+func (s *Store) free(ctx context.Context, pool alloc.PoolName, l listing, token string) error {
+	_, err := s.table.Update(ctx, idKey(pool, l.id),
+		Update{Set: map[string]any{AttrState: StateFree, AttrGeneration: l.gen + 1}, Remove: ownership},
+		All(Eq(AttrState, StateReturning), Eq(AttrToken, token), Eq(AttrGeneration, l.gen)))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
+// dropReturn is step 6: the item goes if its reason is what it was.
+func (s *Store) dropReturn(ctx context.Context, ret Item) error {
+	cond := []Cond{Eq(AttrReason, ret.Str(AttrReason)), Eq(AttrToken, ret.Str(AttrToken))}
+	if v, ok := ret[AttrVersion]; ok {
+		cond = append(cond, Eq(AttrVersion, v))
+	}
+	_, err := s.table.Delete(ctx, ret.Key(), All(cond...))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
+// endRecord is step 3. Like every change of a key record it raises its version: so nobody who saw it before can change
+// it any more.
+func (s *Store) endRecord(ctx context.Context, hash, token string) error {
+	if hash == "" {
+		return nil
+	}
+	_, err := s.table.Update(ctx, recordKey(hash),
+		Update{Set: map[string]any{AttrState: RecordEnded}, Add: map[string]int64{AttrVersion: 1}},
+		All(Eq(AttrToken, token), Eq(AttrState, RecordLive)))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
+func firstOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package dynamo_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+	"idpool/infra/dynamo"
+	"idpool/infra/dynamo/dynamotest"
+)
+
+func TestStoreKeepsTheContractOnMemory(t *testing.T) {
+	alloctest.Run(t, func(t *testing.T) alloctest.Fixture {
+		mem := dynamotest.NewMemory()
+		return fixture(mem, func(testing.TB) []dynamo.Item { return mem.Items() })
+	})
+}
+
+// fixture is an engine on a table. items reads all that is in it, past every Store.
+func fixture(table dynamo.Table, items func(testing.TB) []dynamo.Item) alloctest.Fixture {
+	return alloctest.Fixture{
+		Open: func(t testing.TB, now func() time.Time) alloc.Store {
+			t.Helper()
+			s, err := dynamo.New(dynamo.Config{Table: table, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Census: func(t testing.TB, pool alloc.PoolName) map[alloc.State]alloc.Count {
+			t.Helper()
+			return census(t, items(t), pool)
+		},
+		SetCounter: func(t testing.TB, name alloc.SequenceName, next alloc.Number) {
+			t.Helper()
+			_, err := table.Update(t.Context(), dynamo.Key{PK: "S#" + string(name), SK: "H"},
+				dynamo.Update{Set: map[string]any{"last": int64(next) - 1}}, dynamo.Exists("pk"))
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		DropCounter: func(t testing.TB, name alloc.SequenceName) {
+			t.Helper()
+			if _, err := table.Delete(t.Context(), dynamo.Key{PK: "S#" + string(name), SK: "H"}, dynamo.Exists("pk")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+}
+
+// states names what the ID items say.
+var states = map[string]alloc.State{
+	dynamo.StateFree: alloc.StateFree, dynamo.StateHeld: alloc.StateHeld, dynamo.StateClaimed: alloc.StateClaimed,
+	dynamo.StateReturning: alloc.StateReturning, dynamo.StateRetired: alloc.StateRetired,
+}
+
+// census counts a pool's IDs. What was taken from a pool that forgets counts as forgotten, though its item stays for a
+// while.
+func census(t testing.TB, items []dynamo.Item, pool alloc.PoolName) map[alloc.State]alloc.Count {
+	t.Helper()
+	forgets := false
+	counts := map[alloc.State]alloc.Count{}
+	for _, it := range items {
+		if it.Str("pk") == "P#"+string(pool) && it.Str("sk") == "H" {
+			forgets = it.Str(dynamo.AttrPolicy) == string(alloc.PolicyForget)
+		}
+	}
+	for _, it := range items {
+		if !strings.HasPrefix(it.Str("pk"), "I#"+string(pool)+"#") {
+			continue
+		}
+		state := it.Str(dynamo.AttrState)
+		if forgets && (state == dynamo.StateClaimed || state == dynamo.StateForgotten) {
+			continue
+		}
+		if states[state] == "" {
+			t.Errorf("the item %v has no state that is known", it)
+		}
+		counts[states[state]]++
+	}
+	return counts
+}

@@ -1,0 +1,177 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"idpool/alloc"
+)
+
+// head is a pool's head as it was read. Chunks lo to nx−1 are leased and not all settled, nx to tl−1 are published.
+type head struct {
+	pool       alloc.Pool
+	series     int64
+	lo, nx, tl int64
+	published  int64 // listings in all published chunks
+	seeded     int64
+	rebuilding bool
+	wanted     bool
+	leasedAt   time.Time
+	dirtyFrom  int64
+	dirtyTo    int64
+	counted    counts
+	token      string // of the creation
+}
+
+// counts are those of the last sweep.
+type counts struct {
+	windowFree, dead, held, gone int64
+	at                           time.Time
+}
+
+// newPoolItem is the head of an empty pool.
+func newPoolItem(name alloc.PoolName, c alloc.PoolConfig, now time.Time, token string) Item {
+	it := Item{
+		AttrPoolState: string(alloc.PoolActive), AttrVersion: int64(1), AttrBorn: now.UnixMilli(), AttrToken: token,
+		AttrPolicy: string(c.Policy), AttrFold: c.FoldCase,
+		AttrSeries: int64(1), AttrLow: int64(0), AttrNext: int64(0), AttrTail: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0),
+	}
+	for attr, v := range changeable(c) {
+		it[attr] = v
+	}
+	return item(headKey(name), it)
+}
+
+// changeable is the part of a configuration that ChangePool may change.
+func changeable(c alloc.PoolConfig) map[string]any {
+	return map[string]any{AttrMaxBatch: int64(c.MaxBatch), AttrDescription: c.Description}
+}
+
+func decodeHead(name alloc.PoolName, it Item) *head {
+	_, rebuilding := it[AttrRebuild]
+	_, wanted := it[AttrWanted]
+	return &head{
+		pool: alloc.Pool{
+			Name: name,
+			Config: alloc.PoolConfig{
+				Description: it.Str(AttrDescription), Policy: alloc.Policy(it.Str(AttrPolicy)),
+				FoldCase: it.Bool(AttrFold), MaxBatch: alloc.Count(it.Int(AttrMaxBatch)),
+			},
+			State: alloc.PoolState(it.Str(AttrPoolState)), Version: alloc.Version(it.Int(AttrVersion)), Created: fromMilli(it.Int(AttrBorn)),
+		},
+		series: it.Int(AttrSeries), lo: it.Int(AttrLow), nx: it.Int(AttrNext), tl: it.Int(AttrTail),
+		published: it.Int(AttrPublished), seeded: it.Int(AttrSeeded),
+		rebuilding: rebuilding, wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
+		dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
+		counted: counts{
+			windowFree: it.Int(AttrWindowFree), dead: it.Int(AttrDead), held: it.Int(AttrHeld),
+			gone: it.Int(AttrGone), at: fromMilli(it.Int(AttrCountedAt)),
+		},
+	}
+}
+
+// standing is the part of a condition that every update of a head has: the series of chunks that the caller knows is
+// still the one in use, and no rebuild is on. So a write that set out before a rebuild cannot land after it.
+func (h *head) standing(more ...Cond) Cond {
+	return All(append([]Cond{Eq(AttrSeries, h.series), Absent(AttrRebuild)}, more...)...)
+}
+
+// updateHead changes the head of h's pool. Where the condition failed, the head as it was is returned with moved set.
+func (s *Store) updateHead(ctx context.Context, h *head, u Update, more ...Cond) (now *head, moved bool, err error) {
+	name := h.pool.Name
+	it, err := s.table.Update(ctx, headKey(name), u, h.standing(more...))
+	if failed, ok := errors.AsType[*ConditionFailed](err); ok {
+		if failed.Old == nil {
+			return nil, false, poolDamaged(name)
+		}
+		return decodeHead(name, failed.Old), true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return decodeHead(name, it), false, nil
+}
+
+// poolHead reads a pool's head, strongly, and tells a pool that was never made from one that lost its head.
+func (s *Store) poolHead(ctx context.Context, name alloc.PoolName) (*head, error) {
+	it, err := s.table.Get(ctx, headKey(name))
+	if err != nil {
+		return nil, err
+	}
+	if it != nil {
+		return decodeHead(name, it), nil
+	}
+	entry, err := s.table.Get(ctx, catalogueKey(name))
+	if err != nil {
+		return nil, err
+	}
+	if entry.Str(AttrState) == catalogueLive {
+		return nil, poolDamaged(name)
+	}
+	return nil, notFound(alloc.CodePoolNotFound, "pool", string(name))
+}
+
+// chunk is one chunk as it was read.
+type chunk struct {
+	n        int64
+	listings []listing
+	before   int64
+	added    int64
+	relisted bool
+	source   string
+	batch    string
+}
+
+func decodeChunk(n int64, it Item) *chunk {
+	c := &chunk{
+		n: n, before: it.Int(AttrBefore), added: it.Int(AttrSeeded), relisted: it.Bool(AttrRelisted),
+		source: it.Str(AttrSource), batch: it.Str(AttrBatch),
+	}
+	for _, text := range it.List(AttrListings) {
+		if l, ok := parseListing(text); ok {
+			c.listings = append(c.listings, l)
+		}
+	}
+	return c
+}
+
+func listingTexts(ls []listing) []string {
+	texts := make([]string, len(ls))
+	for i, l := range ls {
+		texts[i] = l.String()
+	}
+	return texts
+}
+
+// decodeID turns an ID item into what the domain knows of it.
+func decodeID(pool alloc.PoolName, id alloc.ID, it Item) alloc.IDRecord {
+	r := alloc.IDRecord{Pool: pool, ID: id, State: stateOf[it.Str(AttrState)], Job: alloc.JobID(it.Str(AttrJob))}
+	r.Generation = alloc.Generation(it.Int(AttrGeneration))
+	if token := it.Str(AttrToken); token != "" {
+		r.Token, r.By, r.Owner = alloc.Token(token), alloc.ClientID(it.Str(AttrBy)), it.Str(AttrOwner)
+		r.Metadata, r.At = it.Map(AttrMetadata), fromMilli(it.Int(AttrTaken))
+	}
+	return r
+}
+
+var stateOf = map[string]alloc.State{
+	StateFree: alloc.StateFree, StateHeld: alloc.StateHeld, StateClaimed: alloc.StateClaimed,
+	StateReturning: alloc.StateReturning, StateRetired: alloc.StateRetired,
+}
+
+// ownership names the attributes that an ID has only while somebody has it.
+var ownership = []string{AttrToken, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata, AttrHoldEnd, AttrExpires}
+
+// expired reports whether the item counts as absent although TTL has not removed it yet.
+func expired(it Item, now time.Time) bool {
+	exp, ok := it[AttrExpires].(int64)
+	return ok && exp <= now.Unix()
+}
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,107 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"idpool/alloc"
+)
+
+// record is the key record of a claim: the intent, which is written before anything is taken. An ID is owned by its
+// token only if the record names it, so a crash anywhere leaves nothing to guess.
+type record struct {
+	hash     string
+	token    string
+	version  int64
+	print    string
+	state    string
+	listings []listing
+	born     time.Time
+	expires  int64 // in seconds; 0 for never
+}
+
+// newRecord is the intent to claim the listings.
+func newRecord(k *alloc.Key, ls []listing, now time.Time) *record {
+	return &record{
+		hash: k.Hash, token: string(alloc.NewToken()), version: 1, print: k.Fingerprint, state: RecordLive,
+		listings: ls, born: now.UTC().Truncate(time.Millisecond), expires: now.Add(alloc.KeyRetention).Unix(),
+	}
+}
+
+func (r *record) item() Item {
+	return item(recordKey(r.hash), Item{
+		AttrState: r.state, AttrToken: r.token, AttrVersion: r.version, AttrPrint: r.print,
+		AttrListings: listingTexts(r.listings), AttrTaken: r.born.UnixMilli(), AttrExpires: r.expires,
+	})
+}
+
+func decodeRecord(hash string, it Item) *record {
+	r := &record{
+		hash: hash, token: it.Str(AttrToken), version: it.Int(AttrVersion), print: it.Str(AttrPrint), state: it.Str(AttrState),
+		born: fromMilli(it.Int(AttrTaken)), expires: it.Int(AttrExpires),
+	}
+	for _, text := range it.List(AttrListings) {
+		if l, ok := parseListing(text); ok {
+			r.listings = append(r.listings, l)
+		}
+	}
+	return r
+}
+
+// absent reports whether an item counts as no record: nothing, one that has expired though TTL has not removed it, or
+// one that was given up and owns nothing.
+func absentRecord(it Item, now time.Time) bool {
+	return it == nil || it.Str(AttrState) == RecordFailed || expired(it, now)
+}
+
+// putRecord puts the record where none counts. Where one does, that is returned.
+func (s *Store) putRecord(ctx context.Context, r *record) (there Item, err error) {
+	now := s.now().Unix()
+	cond := Any(Absent(AttrPK), Le(AttrExpires, now))
+	for range changeTries {
+		err := s.table.Put(ctx, r.item(), cond)
+		old, met := refusedBy(err)
+		switch {
+		case err == nil || met && old.Str(AttrToken) == r.token:
+			return nil, nil
+		case !met:
+			return nil, err
+		case !absentRecord(old, s.now()):
+			return old, nil
+		case old != nil && old.Str(AttrState) == RecordFailed:
+			// Only the very record that was seen to have failed is replaced: a put that comes late finds another.
+			cond = All(Eq(AttrState, RecordFailed), Eq(AttrToken, old.Str(AttrToken)))
+		default:
+			cond = Any(Absent(AttrPK), Le(AttrExpires, s.now().Unix()))
+		}
+	}
+	return nil, alloc.Errorf(alloc.CodeBusy, "too many requests with this Idempotency-Key come at once; nothing was taken; try again").After(time.Second)
+}
+
+// changeRecord changes a live record at its version and raises it. Where the record has moved on, what is there now is
+// returned.
+func (s *Store) changeRecord(ctx context.Context, r *record, u Update) (moved bool, there Item, err error) {
+	u.Add = map[string]int64{AttrVersion: 1}
+	it, err := s.table.Update(ctx, recordKey(r.hash), u,
+		All(Eq(AttrVersion, r.version), Eq(AttrToken, r.token), Eq(AttrState, RecordLive)))
+	if old, met := refusedBy(err); met {
+		return true, old, nil
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	*r = *decodeRecord(r.hash, it)
+	return false, nil, nil
+}
+
+// replace puts fresh listings in the place of those that were lost.
+func (r *record) replace(lost, fresh []listing) []listing {
+	ls := slices.Clone(r.listings)
+	for i, l := range ls {
+		if j := slices.Index(lost, l); j >= 0 {
+			ls[i] = fresh[j]
+		}
+	}
+	return ls
+}

@@ -1,0 +1,250 @@
+package dynamo
+
+import (
+	"context"
+
+	"idpool/alloc"
+)
+
+// CreatePool implements alloc.Pools. The catalogue item comes first, marked as creating, then the head, then the mark
+// becomes live: so a head that is missing tells what it means.
+func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (alloc.Pool, bool, error) {
+	now := s.now()
+	entry := item(catalogueKey(name), Item{AttrState: catalogueCreating, AttrBorn: now.UnixMilli()})
+	err := s.table.Put(ctx, entry, Absent(AttrPK))
+	old, met := refusedBy(err)
+	if err != nil && !met {
+		return alloc.Pool{}, false, err
+	}
+	if met && old.Str(AttrState) != catalogueCreating {
+		h, err := s.poolHead(ctx, name)
+		if err != nil {
+			return alloc.Pool{}, false, err
+		}
+		return poolAsCreated(h, config)
+	}
+	return s.createPoolHead(ctx, newPoolItem(name, config, now, string(alloc.NewToken())), name, config)
+}
+
+// createPoolHead makes the head, or finds that somebody else has: of several creators at once the first head decides.
+func (s *Store) createPoolHead(ctx context.Context, it Item, name alloc.PoolName, config alloc.PoolConfig) (alloc.Pool, bool, error) {
+	err := s.table.Put(ctx, it, Absent(AttrPK))
+	own := err == nil
+	if old, met := refusedBy(err); met {
+		if old == nil {
+			return alloc.Pool{}, false, poolContended(name)
+		}
+		own = old.Str(AttrToken) == it.Str(AttrToken)
+		it = old
+	} else if err != nil {
+		return alloc.Pool{}, false, err
+	}
+	if err := s.catalogueIsLive(ctx, name); err != nil {
+		return alloc.Pool{}, false, unsettled(err)
+	}
+	h := decodeHead(name, it)
+	if own {
+		return h.pool, true, nil
+	}
+	return poolAsCreated(h, config)
+}
+
+// catalogueIsLive marks the pool's catalogue item: from now on a missing head means damage.
+func (s *Store) catalogueIsLive(ctx context.Context, name alloc.PoolName) error {
+	_, err := s.table.Update(ctx, catalogueKey(name), Update{Set: map[string]any{AttrState: catalogueLive}}, Eq(AttrState, catalogueCreating))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
+// poolAsCreated answers a creation that met the pool.
+func poolAsCreated(h *head, config alloc.PoolConfig) (alloc.Pool, bool, error) {
+	if err := h.pool.CheckTo(alloc.PoolDeleted); err != nil {
+		return alloc.Pool{}, false, err
+	}
+	if h.pool.Config != config {
+		return alloc.Pool{}, false, alloc.Errorf(alloc.CodePoolExists,
+			"the pool %q exists with another configuration; read it and change it, or choose another name", h.pool.Name)
+	}
+	return h.pool, false, nil
+}
+
+// Pool implements alloc.Pools.
+func (s *Store) Pool(ctx context.Context, name alloc.PoolName) (alloc.Pool, error) {
+	h, err := s.poolHead(ctx, name)
+	if err != nil {
+		return alloc.Pool{}, err
+	}
+	return h.pool, nil
+}
+
+// ChangePool implements alloc.Pools.
+func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.Version, config alloc.PoolConfig) (alloc.Pool, error) {
+	h, err := s.poolHead(ctx, name)
+	for range changeTries {
+		if err != nil {
+			return alloc.Pool{}, err
+		}
+		if err := h.pool.CheckTo(h.pool.State); err != nil {
+			return alloc.Pool{}, err
+		}
+		if h.pool.Version == from+1 && h.pool.Config == config {
+			return h.pool, nil // a repeat, or our own write whose answer was lost
+		}
+		if h.pool.Version != from {
+			e := alloc.Errorf(alloc.CodeVersionMismatch, "the pool %q was changed since: it is at version %d; read it again and repeat the change", name, h.pool.Version)
+			e.Current = h.pool.Version
+			return alloc.Pool{}, e
+		}
+		if err := h.pool.Config.CheckChange(config); err != nil {
+			return alloc.Pool{}, err
+		}
+		if h.rebuilding {
+			return alloc.Pool{}, poolRebuilding(name)
+		}
+		set := changeable(config)
+		set[AttrVersion] = int64(from) + 1
+		h, err = s.change(ctx, h, Update{Set: set}, Eq(AttrVersion, int64(from)), Ne(AttrPoolState, string(alloc.PoolDeleted)))
+	}
+	return alloc.Pool{}, orContended(err, name)
+}
+
+// SetPoolState implements alloc.Pools.
+func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (alloc.Pool, error) {
+	h, err := s.poolHead(ctx, name)
+	for range changeTries {
+		if err != nil {
+			return alloc.Pool{}, err
+		}
+		if err := h.pool.CheckTo(to); err != nil {
+			return alloc.Pool{}, err
+		}
+		if h.pool.State == to {
+			return h.pool, nil
+		}
+		if h.rebuilding {
+			return alloc.Pool{}, poolRebuilding(name)
+		}
+		h, err = s.change(ctx, h, Update{Set: map[string]any{AttrPoolState: string(to)}}, Eq(AttrPoolState, string(h.pool.State)))
+		if err == nil && h.pool.State == to {
+			return h.pool, nil // by this call, by its repeat, or by another that wanted the same
+		}
+	}
+	return alloc.Pool{}, orContended(err, name)
+}
+
+func orContended(err error, name alloc.PoolName) error {
+	if err != nil {
+		return err
+	}
+	return poolContended(name)
+}
+
+// change updates the head and returns it as it is then, changed by this call or by another.
+func (s *Store) change(ctx context.Context, h *head, u Update, c ...Cond) (*head, error) {
+	asOf := s.now()
+	now, _, err := s.updateHead(ctx, h, u, c...)
+	if err != nil {
+		return nil, err
+	}
+	s.pools.known(now, asOf)
+	return now, nil
+}
+
+// ListPools implements alloc.Pools. A pool whose head is lost is listed with its name alone; one whose creation was cut
+// off before its head is not there yet.
+func (s *Store) ListPools(ctx context.Context, after alloc.PoolName, limit int) ([]alloc.Pool, error) {
+	pools := make([]alloc.Pool, 0, min(limit, maxBatchGet))
+	q := Query{PK: pkPoolCatalogue, From: string(after)}
+	for {
+		q.Limit = min(limit-len(pools)+1, maxBatchGet) // one more for the name given, which the bound includes
+		page, err := s.table.Query(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		found, err := s.headsOf(ctx, page.Items, q.From)
+		if err != nil {
+			return nil, err
+		}
+		pools = append(pools, found...)
+		if len(pools) >= limit {
+			return pools[:limit], nil
+		}
+		if !page.More || len(page.Items) == 0 {
+			return pools, nil
+		}
+		q.From = page.Items[len(page.Items)-1].Str(AttrSK)
+	}
+}
+
+// headsOf reads the pools of catalogue items, but for the name given.
+func (s *Store) headsOf(ctx context.Context, entries []Item, but string) ([]alloc.Pool, error) {
+	keys := make([]Key, 0, len(entries))
+	listed := make([]Item, 0, len(entries))
+	for _, entry := range entries {
+		if name := entry.Str(AttrSK); name != but {
+			keys = append(keys, headKey(alloc.PoolName(name)))
+			listed = append(listed, entry)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	heads, err := s.table.GetMany(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var pools []alloc.Pool
+	for i, entry := range listed {
+		name := alloc.PoolName(entry.Str(AttrSK))
+		switch {
+		case heads[i] != nil:
+			pools = append(pools, decodeHead(name, heads[i]).pool)
+		case entry.Str(AttrState) == catalogueLive:
+			pools = append(pools, alloc.Pool{Name: name})
+		}
+	}
+	return pools, nil
+}
+
+// Level implements alloc.Pools. It reads the head and the first chunk that is not leased: what is published after it is
+// available, and so is what the last sweep found free among the leased listings.
+func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, error) {
+	h, err := s.poolHead(ctx, name)
+	if err != nil {
+		return alloc.Level{}, err
+	}
+	unleased, err := s.unleased(ctx, h)
+	if err != nil {
+		return alloc.Level{}, err
+	}
+	c := h.counted
+	l := alloc.Level{
+		Available: alloc.Count(max(0, unleased+c.windowFree-c.dead)),
+		Seeded:    alloc.Count(h.seeded), Held: alloc.Count(c.held),
+		CountedAt: c.at,
+	}
+	if h.pool.Config.Policy == alloc.PolicyForget {
+		l.Forgotten = alloc.Count(c.gone)
+	} else {
+		l.Claimed = alloc.Count(c.gone)
+	}
+	return l, nil
+}
+
+// unleased is the number of listings that are published and not leased. Two reads that do not fit together, as a lease
+// came between them, make it a little too low.
+func (s *Store) unleased(ctx context.Context, h *head) (int64, error) {
+	if h.nx >= h.tl {
+		return 0, nil
+	}
+	it, err := s.table.Get(ctx, chunkKey(h.pool.Name, h.series, h.nx))
+	if err != nil {
+		return 0, err
+	}
+	if it == nil {
+		return 0, poolDamaged(h.pool.Name)
+	}
+	return h.published - it.Int(AttrBefore), nil
+}

@@ -1,0 +1,258 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"idpool/alloc"
+)
+
+const (
+	// maxListings is how many IDs a chunk lists at most.
+	maxListings = 20
+
+	// unitBytes is the size up to which an item costs one write unit.
+	unitBytes = 1024
+
+	// chunkOverhead is the size of a chunk but for pool name and listings, with every number at its longest.
+	chunkOverhead = 128
+
+	// publishTries bounds how often chunks are placed anew because others were faster.
+	publishTries = 100
+)
+
+// draft is a chunk to be published.
+type draft struct {
+	listings []listing
+	added    int    // IDs that count as added to the pool with it
+	relisted bool   // it may list what another chunk lists too
+	batch    string // tag of the batch whose IDs it publishes
+}
+
+// drafts packs listings into chunks: so many that a few environments cannot sit on a whole pool of that size, and never
+// more than fit one write unit.
+func drafts(pool alloc.PoolName, ls []listing, poolSize int64) []draft {
+	most := int(min(maxListings, max(1, poolSize/50)))
+	var list []draft
+	room := 0
+	for _, l := range ls {
+		need := 1 + len(l.String())
+		last := len(list) - 1
+		if last < 0 || len(list[last].listings) == most || need > room {
+			list = append(list, draft{})
+			last++
+			room = unitBytes - chunkOverhead - len(pool)
+		}
+		list[last].listings = append(list[last].listings, l)
+		room -= need
+	}
+	return list
+}
+
+// errOvertaken says that a chunk of the same batch, by an earlier run, took the place of one of ours: it may list what is
+// still to be published.
+var errOvertaken = errors.New("an earlier run of the batch has published")
+
+// move is what a sweep changes in the same head update that raises the tail over what it listed again.
+type move struct {
+	from, to int64 // the low mark
+	set      map[string]any
+	wanted   bool  // a sweep was asked for: this is it
+	dirtyTo  int64 // as it was found to be
+}
+
+// publish puts the drafts at the tail and raises it over them: with that they can be leased. h is the head as it was
+// read or as an update returned it. guard, if there is one, is asked before each attempt to place a chunk, after the
+// tail is known; its error ends the publication. The head after it is returned.
+//
+// A crash leaves at most a chunk at the tail that the tail does not count yet: whoever finds it raises the tail for it
+// first. So no place is filled twice, and a late put, which goes for a place at or below the tail, finds it taken.
+func (s *Store) publish(ctx context.Context, h *head, list []draft, guard func(context.Context) error, m *move) (*head, error) {
+	p := publication{s: s, h: h, guard: guard, id: string(alloc.NewToken()), move: m}
+	for range publishTries {
+		if p.h.rebuilding {
+			return nil, poolRebuilding(h.pool.Name)
+		}
+		done, err := p.attempt(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		if list = list[done:]; len(list) == 0 {
+			return p.h, nil
+		}
+	}
+	return nil, poolContended(h.pool.Name)
+}
+
+type publication struct {
+	s     *Store
+	h     *head
+	guard func(context.Context) error
+	id    string // of this publication: by it a repeated put knows itself
+	move  *move  // goes with the last chunk
+}
+
+// placed is a chunk at or above the tail, as far as raising the tail needs it.
+type placed struct {
+	size, added int64
+	relisted    bool
+	batch       string
+}
+
+func (c *chunk) placed() placed {
+	return placed{size: int64(len(c.listings)), added: c.added, relisted: c.relisted, batch: c.batch}
+}
+
+// attempt puts as many chunks as find a free place, one after the other so that there is no gap and each knows what
+// stands before it, and raises the tail over them and over what took the next place.
+func (p *publication) attempt(ctx context.Context, list []draft) (done int, err error) {
+	if p.guard != nil {
+		if err := p.guard(ctx); err != nil {
+			return 0, err
+		}
+	}
+	var row []placed
+	before := p.h.published
+	var overtaken bool
+	for _, d := range list {
+		c, own, err := p.place(ctx, d, p.h.tl+int64(len(row)), before)
+		if err != nil {
+			return 0, err
+		}
+		row = append(row, c)
+		if !own {
+			overtaken = d.batch != "" && c.batch == d.batch
+			break
+		}
+		done++
+		before += c.size
+	}
+	m := p.move
+	if done < len(list) {
+		m = nil
+	}
+	if err := p.raise(ctx, row, m); err != nil {
+		return 0, err
+	}
+	if overtaken {
+		return 0, errOvertaken
+	}
+	return done, nil
+}
+
+// place puts a chunk at a place, or returns the one that is there.
+func (p *publication) place(ctx context.Context, d draft, n, before int64) (c placed, own bool, err error) {
+	it := item(chunkKey(p.h.pool.Name, p.h.series, n), Item{
+		AttrListings: listingTexts(d.listings), AttrBefore: before, AttrSeeded: int64(d.added), AttrSource: p.id,
+	})
+	if d.relisted {
+		it[AttrRelisted] = true
+	}
+	if d.batch != "" {
+		it[AttrBatch] = d.batch
+	}
+	err = p.s.insist(ctx, func() error { return p.s.table.Put(ctx, it, Absent(AttrPK)) })
+	old, met := refusedBy(err)
+	switch {
+	case err == nil:
+		return decodeChunk(n, it).placed(), true, nil
+	case !met:
+		return placed{}, false, err
+	case old == nil:
+		return placed{}, false, poolContended(p.h.pool.Name)
+	}
+	there := decodeChunk(n, old)
+	return there.placed(), there.source == p.id, nil
+}
+
+// raise raises the tail over a row of chunks that begins at it, and makes the move with it.
+func (p *publication) raise(ctx context.Context, row []placed, m *move) error {
+	start := p.h.tl
+	for range publishTries {
+		rest := row[min(len(row), int(p.h.tl-start)):]
+		if m != nil && p.h.lo >= m.to && p.h.lo != m.from {
+			m = nil // made by this very update, whose answer was lost, or by another sweep that has come as far
+		}
+		if len(rest) == 0 && m == nil {
+			return nil
+		}
+		series := p.h.series
+		u, cond := p.raising(rest, m)
+		var now *head
+		var moved bool
+		err := p.s.insist(ctx, func() (err error) {
+			now, moved, err = p.s.updateHead(ctx, p.h, u, cond...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		p.h = now
+		if !moved {
+			return nil
+		}
+		if now.rebuilding || now.series != series || now.tl < start {
+			return poolRebuilding(now.pool.Name)
+		}
+		if m != nil && now.lo < m.to {
+			// Another sweep has moved the mark less far. What stands below m.to is settled or listed again all the same.
+			m = &move{from: now.lo, to: m.to, set: m.set, wanted: m.wanted, dirtyTo: m.dirtyTo}
+		}
+	}
+	return poolContended(p.h.pool.Name)
+}
+
+// raising is the head update that raises the tail over the chunks.
+func (p *publication) raising(row []placed, m *move) (Update, []Cond) {
+	u := Update{Set: map[string]any{}, Add: map[string]int64{}}
+	cond := []Cond{Eq(AttrTail, p.h.tl)}
+	var size, added int64
+	relisted := false
+	for _, c := range row {
+		size, added, relisted = size+c.size, added+c.added, relisted || c.relisted
+	}
+	if len(row) > 0 {
+		u.Set[AttrTail] = p.h.tl + int64(len(row))
+		u.Add[AttrPublished], u.Add[AttrSeeded] = size, added
+	}
+	dirtyTo := p.h.dirtyTo
+	if relisted {
+		dirtyTo = p.h.tl + int64(len(row))
+		if p.h.dirtyTo <= p.h.nx {
+			u.Set[AttrDirtyFrom] = p.h.tl
+		}
+	}
+	if m != nil {
+		dirtyTo = max(dirtyTo, m.dirtyTo)
+		cond = append(cond, Eq(AttrLow, m.from))
+		u.Set[AttrLow] = m.to
+		for attr, v := range m.set {
+			u.Set[attr] = v
+		}
+		if m.wanted {
+			u.Remove = []string{AttrWanted}
+		}
+	}
+	if dirtyTo > p.h.dirtyTo {
+		u.Set[AttrDirtyTo] = dirtyTo
+	}
+	return u, cond
+}
+
+// settleTail raises the tail over chunks that a crash left at it.
+func (s *Store) settleTail(ctx context.Context, h *head) (*head, error) {
+	p := publication{s: s, h: h}
+	for range publishTries {
+		it, err := s.table.Get(ctx, chunkKey(h.pool.Name, p.h.series, p.h.tl))
+		if err != nil {
+			return nil, err
+		}
+		if it == nil {
+			return p.h, nil
+		}
+		if err := p.raise(ctx, []placed{decodeChunk(p.h.tl, it).placed()}, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p.h, nil
+}

@@ -1,0 +1,224 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"idpool/alloc"
+)
+
+const (
+	// groupSize is how many IDs of a batch are put before any of them is published. Groups are published in order.
+	groupSize = 8 * maxListings
+
+	// groupsAhead is how many groups are being put while one is published, and seedWidth how many puts are under way.
+	groupsAhead = 2
+	seedWidth   = 32
+
+	// seedTries bounds how often a run begins anew because another took the batch over, and takeoverAfter is how long
+	// it lets that one be without seeing it get on.
+	seedTries     = 20
+	takeoverAfter = 2 * time.Second
+	takeoverPoll  = 50 * time.Millisecond
+
+	// maxJobBytes is the longest name of a job that an ID's item has room for; a longer one stands there by its digest.
+	maxJobBytes = 32
+)
+
+// errTakenOver says that another run is at work on the batch.
+var errTakenOver = errors.New("another run has taken the batch over")
+
+// Seed implements alloc.Claims. Every ID is put if the pool does not know it, then listed in chunks, and the batch's
+// record says how far that is. A run that repeats one that was cut off takes the record over, knows the IDs that the
+// batch has put, and finds in the chunks since then which of them are listed. So each ID is counted once, and a pool that
+// forgets does not put again what was claimed meanwhile.
+func (s *Store) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
+	if err := checkBatch(b); err != nil {
+		return nil, err
+	}
+	for range seedTries {
+		h, err := s.poolHead(ctx, b.Pool)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.pool.CheckSeed(); err != nil {
+			return nil, err
+		}
+		if h.rebuilding {
+			return nil, poolRebuilding(b.Pool)
+		}
+		sd := newSeeding(s, b, h)
+		outcomes, err := sd.run(ctx)
+		switch {
+		case errors.Is(err, errTakenOver):
+			if err := sd.letBe(ctx); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, errOvertaken):
+			return outcomes, err
+		}
+	}
+	return nil, unsettled(poolContended(b.Pool))
+}
+
+func checkBatch(b alloc.SeedBatch) error {
+	if len(b.IDs) < 1 || len(b.IDs) > alloc.MaxSeedIDs || b.Job == "" {
+		return alloc.Errorf(alloc.CodeInvalidRequest, "a seeding must name its job and have 1 to %d IDs", alloc.MaxSeedIDs)
+	}
+	seen := make(map[alloc.ID]bool, len(b.IDs))
+	for _, id := range b.IDs {
+		if seen[id] {
+			return alloc.Errorf(alloc.CodeInvalidRequest, "a seeding must name each ID once")
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// seeding is one run over a batch.
+type seeding struct {
+	s      *Store
+	pool   alloc.PoolName
+	forget bool
+	job    string // as it stands in the items
+	key    Key    // of the batch's record
+	tag    string // of the batch, in its IDs and chunks
+	ids    []alloc.ID
+
+	token    string // token of this run
+	gen      int64  // generation that new IDs begin with: the second of the job's beginning in a pool that forgets, else 0
+	from     int64  // first chunk that may publish the batch
+	series   int64
+	marked   int64             // groups that were put before, and may have been published
+	listed   map[alloc.ID]bool // by chunks of this batch, before this run
+	head     *head             // as last seen
+	outcomes []alloc.SeedOutcome
+	puts     slot // as wide as seedWidth
+
+	open map[string]bool // jobs: whether one of their batches is unfinished
+}
+
+func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
+	job := string(b.Job)
+	if len(job) > maxJobBytes {
+		job = digestOf(job)[:maxJobBytes-10]
+	}
+	parts := make([]string, 0, len(b.IDs)+1)
+	parts = append(parts, job)
+	for _, id := range b.IDs {
+		parts = append(parts, string(id))
+	}
+	digest := digestOf(parts...)
+	return &seeding{
+		s: s, pool: b.Pool, forget: h.pool.Config.Policy == alloc.PolicyForget, job: job,
+		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, token: string(alloc.NewToken()), head: h,
+		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), puts: make(slot, seedWidth), open: map[string]bool{},
+	}
+}
+
+func digestOf(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		_, _ = io.WriteString(h, strconv.Itoa(len(p))+":"+p) // a hash never fails
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// begin opens the batch's record, or takes it over from a run that was cut off. done says that there is nothing left.
+func (sd *seeding) begin(ctx context.Context) (done bool, err error) {
+	it := item(sd.key, Item{
+		AttrState: batchOpen, AttrRun: sd.token, AttrFrom: sd.head.tl, AttrSeries: sd.head.series,
+		AttrGeneration: sd.s.now().Unix(), AttrMarked: int64(0),
+	})
+	err = sd.insist(ctx, func() error { return sd.s.table.Put(ctx, it, Absent(AttrPK)) })
+	old, met := refusedBy(err)
+	if err != nil && !met {
+		return false, err
+	}
+	if met && old.Str(AttrRun) != sd.token {
+		if old.Str(AttrState) == batchDone {
+			return true, nil
+		}
+		err := sd.insist(ctx, func() (err error) {
+			it, err = sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrRun: sd.token}},
+				All(Eq(AttrRun, old.Str(AttrRun)), Eq(AttrState, batchOpen)))
+			return err
+		})
+		if now, met := refusedBy(err); met {
+			if now.Str(AttrRun) != sd.token {
+				return false, errTakenOver
+			}
+			it = now
+		} else if err != nil {
+			return false, err
+		}
+	}
+	sd.from, sd.series, sd.gen, sd.marked = it.Int(AttrFrom), it.Int(AttrSeries), it.Int(AttrGeneration), it.Int(AttrMarked)
+	if !sd.forget {
+		sd.gen = 0
+	}
+	return false, nil
+}
+
+// mark writes into the record that a group is put, if this run is still the one at work: whoever repeats the batch from
+// now on looks for it among the published. It is asked after the tail is known and before a chunk is placed at it. So
+// either the chunk finds its place taken by a run that came later, or that run finds the chunk.
+func (sd *seeding) mark(ctx context.Context, group int64) error {
+	err := sd.insist(ctx, func() error {
+		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrMarked: max(sd.marked, group+1)}},
+			All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
+		return err
+	})
+	if _, met := refusedBy(err); met {
+		return errTakenOver
+	}
+	return err
+}
+
+// finish closes the record. One that is closed already, or taken over by a run that will find nothing left, is as good.
+func (sd *seeding) finish(ctx context.Context) error {
+	err := sd.insist(ctx, func() error {
+		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrState: batchDone}}, All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
+		return err
+	})
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
+// letBe waits for the run that has taken the batch over: until it is done, or has not got on for a while.
+func (sd *seeding) letBe(ctx context.Context) error {
+	var last Item
+	var still time.Duration
+	for still < takeoverAfter {
+		it, err := sd.s.table.Get(ctx, sd.key)
+		if err != nil {
+			return unsettled(err)
+		}
+		if it.Str(AttrState) == batchDone {
+			return nil
+		}
+		if last == nil || it.Str(AttrRun) != last.Str(AttrRun) || it.Int(AttrMarked) != last.Int(AttrMarked) {
+			last, still = it, 0
+		}
+		t := time.NewTimer(takeoverPoll)
+		select {
+		case <-t.C:
+			still += takeoverPoll
+		case <-ctx.Done():
+			t.Stop()
+			return unsettled(outOfTime(ctx))
+		}
+	}
+	return nil
+}
+
+func (sd *seeding) insist(ctx context.Context, call func() error) error {
+	return sd.s.insist(ctx, call)
+}

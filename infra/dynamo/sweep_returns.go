@@ -1,0 +1,145 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"idpool/alloc"
+)
+
+const (
+	// returnsPage is how many return items are read at once, and returnPages how many times in one run.
+	returnsPage = 500
+	returnPages = 20
+
+	// sweepLockTime is how long a sweep keeps others waiting at most, and sweepPatience how long one waits.
+	sweepLockTime = 20 * time.Second
+	sweepPatience = time.Second
+	sweepPoll     = 50 * time.Millisecond
+)
+
+// returns does what is due of what the return items say, and counts the rest.
+func (w *sweep) returns(ctx context.Context, from string) error {
+	w.holds = map[string]bool{}
+	w.held = 0
+	q := Query{PK: returnsPK(w.pool), From: from, Limit: returnsPage}
+	for range returnPages {
+		page, err := w.s.table.Query(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := w.someReturns(ctx, page.Items); err != nil {
+			return err
+		}
+		if !page.More || len(page.Items) == 0 {
+			w.whole = from == ""
+			return nil
+		}
+		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
+	}
+	w.more = q.From
+	return nil
+}
+
+func (w *sweep) someReturns(ctx context.Context, items []Item) error {
+	now := w.s.now().UnixMilli()
+	var due []Item
+	for _, it := range items {
+		w.holds[it.Str(AttrSK)] = true
+		switch {
+		case it.Str(AttrReason) == ReasonVoid:
+			settled, err := w.s.settleVoid(ctx, w.pool, it)
+			if err != nil {
+				return err
+			}
+			if settled {
+				w.report.Voided++
+			}
+		case it.Int(AttrDue) > now:
+			w.held++
+		default:
+			due = append(due, it)
+		}
+	}
+	return w.bringBack(ctx, due)
+}
+
+// bringBack does steps 2 to 6 for return items that are due.
+func (w *sweep) bringBack(ctx context.Context, due []Item) error {
+	homes := make([]*homecoming, len(due))
+	errs := make([]error, len(due))
+	each(len(due), claimWidth, func(i int) {
+		home, moved, err := w.s.turnBack(ctx, w.pool, due[i])
+		if err == nil && moved {
+			err = w.s.dropReturn(ctx, due[i])
+		}
+		homes[i], errs[i] = home, err
+	})
+	if err := firstOf(errs); err != nil {
+		return err
+	}
+	for _, home := range homes {
+		if home != nil {
+			w.report.Returned++
+		}
+	}
+	return w.s.bringBack(ctx, w.pool, homes)
+}
+
+// mindHold puts the return item of a held ID that lacks it: its holder was cut off before it was put.
+func (w *sweep) mindHold(ctx context.Context, l listing, it Item) error {
+	key := returnKey(w.pool, l)
+	if w.holds[key.SK] {
+		return nil
+	}
+	err := w.s.table.Put(ctx, item(key, Item{
+		AttrID: string(l.id), AttrGeneration: l.gen, AttrToken: it.Str(AttrToken), AttrReason: ReasonHold, AttrDue: it.Int(AttrHoldEnd),
+	}), Absent(AttrPK))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	if err == nil {
+		w.holds[key.SK] = true
+		w.held++
+	}
+	return err
+}
+
+// sweepLock keeps two sweeps of a pool apart, so that they do not do the same work twice, and returns where the last
+// one stopped with the return items. It is not trusted: whoever has waited a while goes on without it, as it does when
+// the lock cannot be had at all.
+func (s *Store) sweepLock(ctx context.Context, pool alloc.PoolName) (unlock func(more string), from string) {
+	token := string(alloc.NewToken())
+	for waited := time.Duration(0); waited < sweepPatience; waited += sweepPoll {
+		free, stopped := s.tryLock(ctx, pool, token)
+		if free {
+			return func(more string) { s.unlock(ctx, pool, token, more) }, stopped
+		}
+		t := time.NewTimer(sweepPoll)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return func(string) {}, ""
+		}
+	}
+	return func(string) {}, ""
+}
+
+// tryLock takes the lock, unless another sweep has it.
+func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) (free bool, stopped string) {
+	now := s.now()
+	mine := map[string]any{AttrToken: token, AttrDue: now.Add(sweepLockTime).UnixMilli()}
+	it, err := s.table.Update(ctx, sweepLockKey(pool), Update{Set: mine}, Le(AttrDue, now.UnixMilli()))
+	old, met := refusedBy(err)
+	if met && old == nil {
+		err = s.table.Put(ctx, item(sweepLockKey(pool), mine), Absent(AttrPK))
+		old, met = refusedBy(err)
+	}
+	return !met || old.Str(AttrToken) == token, it.Str(AttrFrom)
+}
+
+func (s *Store) unlock(ctx context.Context, pool alloc.PoolName, token, more string) {
+	set := map[string]any{AttrDue: int64(0), AttrFrom: more}
+	_, _ = s.table.Update(ctx, sweepLockKey(pool), Update{Set: set}, Eq(AttrToken, token)) //nolint:errcheck // it ends by itself
+}
