@@ -18,6 +18,7 @@ type book struct {
 // account is the book of one pool.
 type account struct {
 	known   map[alloc.ID]bool        // added by some Seed
+	offered map[alloc.ID]bool        // named by some Seed that has begun: it may be claimed before Seed returns
 	added   alloc.Count              // how often an ID was added
 	owner   map[alloc.ID]alloc.Token // who was told to have it
 	taken   alloc.Count              // IDs that answers named, repeats left out
@@ -38,12 +39,21 @@ func (b *book) of(pool alloc.PoolName) *account {
 	a := b.pools[pool]
 	if a == nil {
 		a = &account{
-			known: map[alloc.ID]bool{}, owner: map[alloc.ID]alloc.Token{},
+			known: map[alloc.ID]bool{}, offered: map[alloc.ID]bool{}, owner: map[alloc.ID]alloc.Token{},
 			keys: map[string]answered{}, unheard: map[string]alloc.Count{},
 		}
 		b.pools[pool] = a
 	}
 	return a
+}
+
+// offer books that a seeding begins.
+func (b *book) offer(pool alloc.PoolName, ids []alloc.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		b.of(pool).offered[id] = true
+	}
 }
 
 // seeded books the outcomes of a seeding. An ID that is added again by a repeat of its job was added once.
@@ -66,6 +76,7 @@ func (b *book) forgot(pool alloc.PoolName, ids []alloc.ID) {
 	a := b.of(pool)
 	for _, id := range ids {
 		delete(a.known, id)
+		delete(a.offered, id)
 		delete(a.owner, id)
 	}
 }
@@ -86,7 +97,7 @@ func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim) error {
 	for _, id := range c.IDs {
 		other, taken := a.owner[id]
 		switch {
-		case !a.known[id]:
+		case !a.known[id] && !a.offered[id]:
 			return fmt.Errorf("the pool %q handed out %q, which nobody seeded", o.Pool, id)
 		case taken && other != c.Token:
 			return fmt.Errorf("the pool %q handed out %q twice", o.Pool, id)

@@ -200,6 +200,7 @@ var noMetadata = cmp.Transformer("metadata", func(m map[string]string) []string 
 
 // seedPatiently seeds and repeats as long as the answer allows it, with the same job. It may be called by many goroutines.
 func (w *world) seedPatiently(s alloc.Store, b alloc.SeedBatch) (outcomes []alloc.SeedOutcome) {
+	w.book.offer(b.Pool, b.IDs)
 	var err error
 	for range patience {
 		if outcomes, err = s.Seed(w.Context(), b); !repeatable(err) {
