@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,12 +65,14 @@ const (
 )
 
 // newChaos draws the character of the run: from calm to stormy.
-func newChaos(t *testing.T, seed uint64, mem *Memory, table dynamo.Table, config dynamo.Config) *chaos {
+func newChaos(t *testing.T, seed uint64, mem *Memory, table dynamo.Table, mutate func(dynamo.Table) dynamo.Table) *chaos {
 	c := &chaos{
-		stage: newStage(mem, table), t: t, config: config,
+		stage: newStage(mem, table), t: t,
 		rng:     rand.New(rand.NewPCG(seed, 0x1d9001)),
 		running: map[*act]func(){},
 	}
+	c.mutate = mutate
+	c.config.IntN = locked(rand.New(rand.NewPCG(seed, 0x5704e)))
 	storm := []int{0, 1, 4, 10}[c.rng.IntN(4)]
 	c.weights = []weight{
 		{fateNone, None, 100},
@@ -88,6 +91,16 @@ func newChaos(t *testing.T, seed uint64, mem *Memory, table dynamo.Table, config
 		c.spawn()
 	}
 	return c
+}
+
+// locked is a source of random numbers for several goroutines.
+func locked(rng *rand.Rand) func(int) int {
+	var mu sync.Mutex
+	return func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return rng.IntN(n)
+	}
 }
 
 func (c *chaos) chance(perCent int) bool { return c.rng.IntN(100) < perCent }

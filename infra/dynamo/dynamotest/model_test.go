@@ -20,7 +20,7 @@ var (
 )
 
 // kind is a kind of random schedule.
-type kind func(t *testing.T, seed uint64, wrap func(dynamo.Table) dynamo.Table) runner
+type kind func(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Table) runner
 
 // runner is one schedule, ready to be played.
 type runner interface {
@@ -30,14 +30,18 @@ type runner interface {
 
 func (c *chaos) state() *chaos { return c }
 
-func sequences(t *testing.T, seed uint64, wrap func(dynamo.Table) dynamo.Table) runner {
-	return newSequenceRun(t, seed, wrap)
+func pools(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Table) runner {
+	return newPoolRun(t, seed, mutate)
+}
+
+func sequences(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Table) runner {
+	return newSequenceRun(t, seed, mutate)
 }
 
 // playSeed plays one schedule and returns what it broke.
-func playSeed(t *testing.T, k kind, seed uint64, wrap func(dynamo.Table) dynamo.Table, traced bool) (broken []string, report string) {
+func playSeed(t *testing.T, k kind, seed uint64, mutate func(dynamo.Table) dynamo.Table, traced bool) (broken []string, report string) {
 	synctest.Test(t, func(t *testing.T) {
-		r := k(t, seed, wrap)
+		r := k(t, seed, mutate)
 		c := r.state()
 		c.traced = traced
 		r.run()
@@ -83,4 +87,5 @@ func search(t *testing.T, k kind, runs int) {
 	t.Logf("%d schedules from seed %d, %.0f a second", runs, *fromFlag, float64(runs)/time.Since(began).Seconds())
 }
 
+func TestModelOfPools(t *testing.T)     { search(t, pools, 2000) }
 func TestModelOfSequences(t *testing.T) { search(t, sequences, 2000) }

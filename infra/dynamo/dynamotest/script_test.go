@@ -14,7 +14,8 @@ import (
 // script is a stage under the hand of a test that writes down one schedule, call by call.
 type script struct {
 	*stage
-	t *testing.T
+	t     *testing.T
+	world *poolWorld // what its pool promises
 }
 
 // failure is how a schedule ends that found a broken promise.
@@ -23,18 +24,20 @@ type failure string
 // fatalf ends the schedule.
 func (s *script) fatalf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
 
-// play plays a schedule in a bubble over a fresh table, through wrap if it is not nil, and returns how it failed: ""
-// if it did not. Whatever is under way when it ends is cut off.
-func play(t *testing.T, wrap func(dynamo.Table) dynamo.Table, schedule func(*script)) (failed failure, trace string) {
+// play plays a schedule in a bubble over a fresh table, with Stores that are mutated if mutate is not nil, and returns
+// how it failed: "" if it did not. Whatever is under way when it ends is cut off.
+func play(t *testing.T, mutate func(dynamo.Table) dynamo.Table, schedule func(*script)) (failed failure, trace string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		mem := NewMemory()
-		var table dynamo.Table = mem
-		if wrap != nil {
-			table = wrap(table)
+		world := newPoolWorld(mem)
+		world.fail = func(format string, args ...any) {
+			if failed == "" {
+				failed = failure(fmt.Sprintf(format, args...))
+			}
 		}
-		s := &script{stage: newStage(mem, table), t: t}
-		s.traced = true
+		s := &script{stage: newStage(mem, world.table()), t: t, world: world}
+		s.mutate, s.traced = mutate, true
 		defer func() {
 			r := recover()
 			s.stop()

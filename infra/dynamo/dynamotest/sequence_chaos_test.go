@@ -42,13 +42,9 @@ type answeredRange struct {
 	r   alloc.Range
 }
 
-func newSequenceRun(t *testing.T, seed uint64, wrap func(dynamo.Table) dynamo.Table) *sequenceRun {
+func newSequenceRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Table) *sequenceRun {
 	mem := NewMemory()
-	var table dynamo.Table = mem
-	if wrap != nil {
-		table = wrap(table)
-	}
-	r := &sequenceRun{chaos: newChaos(t, seed, mem, table, dynamo.Config{})}
+	r := &sequenceRun{chaos: newChaos(t, seed, mem, mem, mutate)}
 	r.left = 8 + r.rng.IntN(22)
 	if r.chance(50) {
 		r.edits = 1 + r.rng.IntN(3)

@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"context"
 	"testing"
 
 	"idpool/alloc"
@@ -28,8 +29,8 @@ func TestALeaseSurvivesAFaultAtEveryWrite(t *testing.T) {
 	atEveryWrite(t, func(t *testing.T, a *attempt) {
 		createSequence(t, a.mem)
 		before := leaseOn(t, storeOn(t, a.mem), 10, nil)
-		got, _ := again(t, a, func(s *dynamo.Store) (alloc.Range, error) {
-			return s.Lease(t.Context(), alloc.LeaseOrder{Sequence: sequence, Count: 5, By: "client"})
+		got, _ := again(t, a, func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
+			return s.Lease(ctx, alloc.LeaseOrder{Sequence: sequence, Count: 5, By: "client"})
 		})
 		after := leaseOn(t, storeOn(t, a.mem), 10, nil)
 		if got.Len() != 5 || before.End >= got.Start || got.End >= after.Start {
@@ -43,8 +44,8 @@ func TestAKeyedLeaseSurvivesAFaultAtEveryWrite(t *testing.T) {
 	atEveryWrite(t, func(t *testing.T, a *attempt) {
 		createSequence(t, a.mem)
 		before := leaseOn(t, storeOn(t, a.mem), 10, nil)
-		got, repeated := again(t, a, func(s *dynamo.Store) (alloc.Range, error) {
-			return s.Lease(t.Context(), alloc.LeaseOrder{Sequence: sequence, Count: 5, By: "client", Key: key})
+		got, first := again(t, a, func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
+			return s.Lease(ctx, alloc.LeaseOrder{Sequence: sequence, Count: 5, By: "client", Key: key})
 		})
 		after := leaseOn(t, storeOn(t, a.mem), 10, nil)
 		if got.Len() != 5 || before.End >= got.Start || got.End >= after.Start {
@@ -52,7 +53,7 @@ func TestAKeyedLeaseSurvivesAFaultAtEveryWrite(t *testing.T) {
 		}
 		once := leaseOn(t, storeOn(t, a.mem), 5, key)
 		if !once.Replayed || once.Start != got.Start || once.End != got.End || once.Token != got.Token || once.Epoch != got.Epoch {
-			t.Errorf("a repeat (after one: %v) was answered %+v, and before %+v", repeated, once, got)
+			t.Errorf("a repeat (after %v) was answered %+v, and before %+v", first, once, got)
 		}
 	})
 }
@@ -60,8 +61,8 @@ func TestAKeyedLeaseSurvivesAFaultAtEveryWrite(t *testing.T) {
 func TestTheCreationOfASequenceSurvivesAFaultAtEveryWrite(t *testing.T) {
 	atEveryWrite(t, func(t *testing.T, a *attempt) {
 		config := alloc.SequenceConfig{Start: 100}.WithDefaults()
-		q, _ := again(t, a, func(s *dynamo.Store) (alloc.Sequence, error) {
-			q, _, err := s.CreateSequence(t.Context(), sequence, config)
+		q, _ := again(t, a, func(ctx context.Context, s *dynamo.Store) (alloc.Sequence, error) {
+			q, _, err := s.CreateSequence(ctx, sequence, config)
 			return q, err
 		})
 		if q.Config != config || q.Next != 100 || q.State != alloc.SequenceActive {

@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,8 +28,20 @@ func storeOn(t testing.TB, table dynamo.Table) *dynamo.Store {
 // attempt is a table on which the n-th write goes wrong.
 type attempt struct {
 	mem    *Memory
-	faults *Faults
+	table  dynamo.Table // mem, or what a test put around it
+	faults *Faults      // the same, with the fault
+	plan   func(Call) Fault
 	hit    bool
+}
+
+// watch puts a wrapper below the fault.
+func (a *attempt) watch(t dynamo.Table) {
+	a.table = t
+	a.faults = NewFaults(t, func(c Call) Fault {
+		f := a.plan(c)
+		a.hit = a.hit || f != None
+		return f
+	})
 }
 
 // atEveryWrite runs the scenario once for every fault at every write that it makes through attempt.faults. The
@@ -39,14 +52,8 @@ func atEveryWrite(t *testing.T, scenario func(t *testing.T, a *attempt)) {
 			writes := 0
 			for hit := true; hit; writes++ {
 				synctest.Test(t, func(t *testing.T) {
-					a := &attempt{mem: NewMemory()}
-					a.faults = NewFaults(a.mem, Nth(writes, Call.Write, fault))
-					plan := a.faults.plan
-					a.faults.Plan(func(c Call) Fault {
-						f := plan(c)
-						a.hit = a.hit || f != None
-						return f
-					})
+					a := &attempt{mem: NewMemory(), plan: Nth(writes, Call.Write, fault)}
+					a.watch(a.mem)
 					scenario(t, a)
 					hit = a.hit
 				})
@@ -66,17 +73,17 @@ func atEveryWrite(t *testing.T, scenario func(t *testing.T, a *attempt)) {
 }
 
 // again carries an operation out as a client does: once, and on an error once more in another process, undisturbed. It
-// returns the answer that the client has in the end, and whether it had to repeat.
-func again[T any](t *testing.T, a *attempt, f func(*dynamo.Store) (T, error)) (result T, repeated bool) {
+// returns the answer that the client has in the end, and the error of the first attempt.
+func again[T any](t *testing.T, a *attempt, f func(context.Context, *dynamo.Store) (T, error)) (result T, first error) {
 	t.Helper()
-	result, err := f(storeOn(t, a.faults))
-	if err == nil {
-		return result, false
+	result, first = f(t.Context(), storeOn(t, a.faults))
+	if first == nil {
+		return result, nil
 	}
 	time.Sleep(2 * time.Second)
-	result, err = f(storeOn(t, a.mem))
+	result, err := f(t.Context(), storeOn(t, a.table))
 	if err != nil {
-		t.Fatalf("the repeat: %v", err)
+		t.Fatalf("the repeat (after %v): %v", first, err)
 	}
-	return result, true
+	return result, first
 }

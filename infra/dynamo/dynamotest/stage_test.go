@@ -18,7 +18,10 @@ import (
 // other goroutine waits, so one seed or script gives one schedule.
 type stage struct {
 	mem   *Memory
-	table dynamo.Table // what calls are made on: mem, or a mutant of it
+	table dynamo.Table // what calls are made on: mem, or what watches it
+
+	// mutate, if it is not nil, stands between each Store and the stage: the Store's protocol with something left out.
+	mutate func(dynamo.Table) dynamo.Table
 
 	mu        sync.Mutex
 	waiting   []*held
@@ -63,6 +66,9 @@ func (s *stage) process(t testing.TB, name string, skew time.Duration, config dy
 	t.Helper()
 	p := &process{name: name, skew: skew}
 	config.Table = Through(func(ctx context.Context, c Call) Answer { return s.hold(ctx, p, c) })
+	if s.mutate != nil {
+		config.Table = s.mutate(config.Table)
+	}
 	config.Now = func() time.Time {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -1,0 +1,213 @@
+package dynamotest
+
+import (
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+)
+
+// What holds and releases will do to items is done by hand here: a hold of x that ends in a minute, with its return item.
+func (s *script) holdByHand(id alloc.ID, key string) {
+	o := order(1, key)
+	c := s.claim(s.on("holder", 0), o).must()
+	until := time.Now().Add(time.Minute).UnixMilli()
+	s.edit(idKey(id), func(it dynamo.Item) {
+		it[dynamo.AttrState], it[dynamo.AttrHoldEnd] = dynamo.StateHeld, until
+	})
+	s.mem.Set(dynamo.Item{
+		"pk": returnItem(id, 0).PK, "sk": returnItem(id, 0).SK, dynamo.AttrID: string(id), dynamo.AttrGeneration: int64(0),
+		dynamo.AttrToken: string(c.Token), dynamo.AttrReason: dynamo.ReasonHold, dynamo.AttrDue: until,
+	})
+}
+
+// P04 and P05: the sweeper is about to expire a hold when it is confirmed or renewed. Its write fails, and the key's
+// record is not ended.
+func TestP04AHoldIsConfirmedOrRenewedWhileItExpires(t *testing.T) {
+	changes := map[string]func(dynamo.Item){
+		"confirmed": func(it dynamo.Item) {
+			it[dynamo.AttrState] = dynamo.StateClaimed
+			delete(it, dynamo.AttrHoldEnd)
+		},
+		"renewed": func(it dynamo.Item) { it[dynamo.AttrHoldEnd] = time.Now().Add(time.Hour).UnixMilli() },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			replay(t, func(s *script) {
+				s.newPool("x")
+				s.holdByHand("x", "key")
+				time.Sleep(2 * time.Minute)
+				st := s.sweep(s.on("sweeper", 0))
+				expiry := st.until(toState("x", dynamo.StateReturning))
+				s.edit(idKey("x"), change)
+				if a := s.decide(expiry, None); !isConditionFailed(a.Err) {
+					s.fatalf("the hold expired all the same: %v", a)
+				}
+				st.must()
+				if it := s.mem.Item(recordKey(order(1, "key"))); it.Str(dynamo.AttrState) != dynamo.RecordLive {
+					s.fatalf("P05: the record of the hold was ended: %v", it)
+				}
+			})
+		})
+	}
+}
+
+// P08: the return item is put, its process freezes for an hour, a sweeper runs, the process goes on to the next write
+// and dies.
+func caseP08(s *script) {
+	s.newPool("x", "y")
+	st, back := s.beaten(s.on("frozen", 0), order(2, ""), toState("x", dynamo.StateReturning))
+	time.Sleep(time.Hour)
+	sweeper := s.on("sweeper", 0)
+	s.sweep(sweeper).must()
+	s.decide(back, None)
+	s.kill(st.proc)
+	s.whole()
+}
+
+func TestP08AReleaseFrozenForAnHour(t *testing.T) { replay(t, caseP08) }
+
+// P09: the deletion of a return item lands after that of the next generation was put.
+func caseP09(s *script) {
+	s.newPool("x", "y")
+	_, old := s.beaten(s.on("first", 0), order(2, ""), write(kindReturn, OpDelete))
+	s.seed(s.on("admin again", 0), "more", "z").must()
+	s.answered(s.claim(s.on("z", 0), order(1, "")), "z", 1)
+	if s.mem.Item(idKey("x")).Int(dynamo.AttrGeneration) != 1 {
+		s.answered(s.claim(s.on("x", 0), order(1, "")), "x", 1)
+	}
+	next := returnItem("x", 1)
+	s.mem.Set(dynamo.Item{
+		"pk": next.PK, "sk": next.SK, dynamo.AttrID: "x", dynamo.AttrGeneration: int64(1), dynamo.AttrToken: "next",
+		dynamo.AttrReason: dynamo.ReasonGivenUp, dynamo.AttrDue: time.Now().UnixMilli(),
+	})
+	s.decide(old, None)
+	if s.mem.Item(next) == nil {
+		s.fatalf("the return item of the next generation is gone")
+	}
+	if s.mem.Item(returnItem("x", 0)) != nil {
+		s.fatalf("the old return item is still there")
+	}
+}
+
+func TestP09AnOldDeletionOfAReturnItem(t *testing.T) { replay(t, caseP09) }
+
+// P10: a hold out of old stock, whose chunk the window has passed; nobody ever calls again.
+func TestP10AHoldThatNobodyRemembers(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool("x")
+		s.holdByHand("x", "")
+		for range 3 {
+			s.sweep(s.on("sweeper", 0)).must()
+		}
+		s.stateIs("x", alloc.StateHeld)
+		s.sweeps()
+		s.stateIs("x", alloc.StateFree)
+		s.whole()
+	})
+}
+
+// P11: the listing of the next generation is met while the ID is still returning.
+func caseP11(s *script) {
+	s.newPool("x", "y")
+	s.beaten(s.on("frozen", 0), order(2, ""), toState("x", dynamo.StateFree))
+	s.stateIs("x", alloc.StateReturning)
+	if c := s.answered(s.claim(s.on("next", 0), order(1, "")), "next", 1); c.IDs[0] != "x" {
+		s.fatalf("answered %v, want x", c)
+	}
+}
+
+func TestP11AListingIsMetWhileItsIDIsReturning(t *testing.T) { replay(t, caseP11) }
+
+// P12: the process dies as soon as its record is void, and the key comes again after the retention.
+func caseP12(s *script) {
+	s.newPool("x", "y")
+	o := order(2, "key")
+	st, void := s.beaten(s.on("frozen", 0), o, recordTo(dynamo.RecordVoid))
+	s.decide(void, None)
+	s.kill(st.proc)
+	time.Sleep(alloc.KeyRetention + time.Hour)
+	s.mem.Expire(time.Now())
+	s.seed(s.on("admin again", 0), "more", "z").must()
+	refused(s.claim(s.on("early", 0), o), alloc.CodeKeyBusy)
+	s.sweeps()
+	s.answered(s.claim(s.on("again", 0), o), "key", 2)
+	s.whole()
+}
+
+func TestP12AVoidRecordOutlivesTheRetention(t *testing.T) { replay(t, caseP12) }
+
+// The same, dead before the record became void: the write may still arrive, after the sweeper has seen it missing.
+func caseLateVoid(s *script) {
+	s.newPool("x", "y")
+	o := order(2, "key")
+	st, void := s.beaten(s.on("frozen", 0), o, recordTo(dynamo.RecordVoid))
+	s.later(void)
+	s.kill(st.proc)
+	s.sweeps()
+	s.arrive(void)
+	s.seed(s.on("admin again", 0), "more", "z").must()
+	s.answered(s.claim(s.on("again", 0), o), "key", 2)
+	s.whole()
+}
+
+func TestAVoidThatArrivesAfterItsReturnItemIsGone(t *testing.T) { replay(t, caseLateVoid) }
+
+// P13: the last free ID is claimed with a key, the answer is lost, and the pool is empty when the key comes again.
+func TestP13TheLastIDWithAKey(t *testing.T) {
+	for name, lose := range map[string]Fault{"answer lost": AppliedButFailed, "killed": LostRequest} {
+		t.Run(name, func(t *testing.T) {
+			replay(t, func(s *script) {
+				s.newPool("x")
+				o := order(1, "key")
+				st := s.claim(s.on("first", 0), o)
+				claim := st.until(toState("x", dynamo.StateClaimed))
+				if lose == LostRequest {
+					s.arrive(claim)
+					s.kill(st.proc)
+				} else {
+					s.decide(claim, lose)
+					if c, err := st.end(); err == nil {
+						s.fatalf("answered %v though the outcome was not known", c)
+					}
+				}
+				refused(s.claim(s.on("other", 0), order(1, "")), alloc.CodePoolExhausted)
+				c := s.answered(s.claim(s.on("again", 0), o), "key", 1)
+				if !c.Replayed {
+					s.fatalf("the repeat does not say that it is one: %v", c)
+				}
+			})
+		})
+	}
+}
+
+// P14: what a batch of five found too little of is not remembered as nothing.
+func TestP14AFailedBatchIsNotRememberedAsExhausted(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool("x", "y", "z")
+		p := s.on("p", 0)
+		refused(s.claim(p, order(5, "")), alloc.CodePoolExhausted)
+		s.answered(s.claim(p, order(1, "")), "one", 1)
+		s.whole()
+	})
+}
+
+// P16: clocks five minutes off end a stock early or late, a key's record early or late, and nothing else.
+func TestP16AKeyedClaimIsReplayedUnderWrongClocks(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool("x", "y")
+		o := order(1, "key")
+		first := s.answered(s.claim(s.on("late", -5*time.Minute), o), "key", 1)
+		time.Sleep(alloc.KeyRetention - 11*time.Minute)
+		again := s.answered(s.claim(s.on("early", 5*time.Minute), o), "key", 1)
+		if again.IDs[0] != first.IDs[0] || !again.Replayed {
+			s.fatalf("answered %+v, then %+v", first, again)
+		}
+		time.Sleep(22 * time.Minute)
+		fresh := s.answered(s.claim(s.on("late again", -5*time.Minute), o), "another", 1)
+		if fresh.IDs[0] == first.IDs[0] || fresh.Replayed {
+			s.fatalf("after the retention answered %+v, want a fresh ID", fresh)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package dynamotest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+)
+
+// P01, without a release in the API: what a release does to the items is done by hand.
+func caseP01(s *script) {
+	s.newPool("x", "y")
+	o := order(2, "key")
+	first := s.answered(s.claim(s.on("first", 0), o), "key", 2)
+	x, y := first.IDs[0], first.IDs[1]
+	twin := s.claim(s.on("twin", 0), o)
+	// The twin has read the live record and holds its claim of x in its hand.
+	held := twin.next()
+	for held != nil && !toState(x, dynamo.StateClaimed)(held.call) && !readsIDs(held.call) {
+		s.decide(held, None)
+		held = twin.next()
+	}
+	// x is released, its record ended, and somebody else claims it.
+	s.edit(recordKey(o), func(it dynamo.Item) {
+		it[dynamo.AttrState], it[dynamo.AttrVersion] = dynamo.RecordEnded, it.Int(dynamo.AttrVersion)+1
+	})
+	s.edit(idKey(x), func(it dynamo.Item) {
+		it[dynamo.AttrGeneration], it[dynamo.AttrToken] = it.Int(dynamo.AttrGeneration)+1, "other"
+		delete(it, dynamo.AttrKey)
+	})
+	if c, err := twin.end(); err == nil && slices.Contains(c.IDs, x) && c.Token == first.Token {
+		s.fatalf("the twin was answered %v, of which %s is somebody else's", c, x)
+	}
+	s.sweeps()
+	if it := s.world.ids[y]; stateOf(it) != alloc.StateClaimed || it.Str(dynamo.AttrToken) != string(first.Token) {
+		s.fatalf("%s was taken from its owner: %v", y, it)
+	}
+	if it := s.mem.Item(recordKey(o)); it.Str(dynamo.AttrState) != dynamo.RecordEnded {
+		s.fatalf("the record is no longer ended: %v", it)
+	}
+}
+
+func recordKey(o alloc.ClaimOrder) dynamo.Key { return dynamo.Key{PK: "K#" + o.Key.Hash, SK: "K"} }
+
+func readsIDs(c Call) bool {
+	return (c.Op == OpGet || c.Op == OpGetMany) && kindOf(c.Key()) == kindID
+}
+
+func TestP01AFrozenTwinDoesNotVoidAnEndedRecord(t *testing.T) { replay(t, caseP01) }
+
+// P03: each operation that updates the head is held there while a rebuild begins, or is over.
+func TestP03AHeadUpdateFromBeforeARebuildIsRefused(t *testing.T) {
+	operations := map[string]func(s *script, p *process) *held{
+		"seed": func(s *script, p *process) *held { return s.seed(p, "more", "z").until(updatesHead) },
+		"claim": func(s *script, p *process) *held {
+			return s.claim(p, order(1, "")).until(updatesHead)
+		},
+		"sweep": func(s *script, p *process) *held {
+			s.claim(s.on("dead", 0), order(1, "")).must()
+			time.Sleep(15 * time.Minute)
+			return s.sweep(p).until(movesWindow)
+		},
+	}
+	rebuilds := map[string]func(dynamo.Item){
+		"that is on":   func(it dynamo.Item) { it[dynamo.AttrRebuild] = "rebuild" },
+		"that is over": func(it dynamo.Item) { it[dynamo.AttrSeries] = it.Int(dynamo.AttrSeries) + 1 },
+	}
+	for name, begin := range operations {
+		for when, rebuild := range rebuilds {
+			t.Run(name+" and a rebuild "+when, func(t *testing.T) {
+				replay(t, func(s *script) {
+					s.newPool("x", "y")
+					update := begin(s, s.on("late", 0))
+					s.edit(headKey, rebuild)
+					if a := s.decide(update, None); !isConditionFailed(a.Err) {
+						s.fatalf("the head was updated: %v", a)
+					}
+				})
+			})
+		}
+	}
+}
+
+// P06: the claim's write arrives twice, and between the two the ID is on its way back.
+func caseP06(s *script) {
+	s.newPool("x")
+	st := s.claim(s.on("late", 0), order(1, ""))
+	claim := st.until(toState("x", dynamo.StateClaimed))
+	s.arrive(claim)
+	s.edit(idKey("x"), func(it dynamo.Item) { it[dynamo.AttrState] = dynamo.StateReturning })
+	s.decide(claim, None)
+	if c, err := st.end(); err == nil {
+		s.fatalf("answered %v, which is on its way back", c)
+	}
+}
+
+func TestP06ALateRepeatThatFindsItsIDReturningIsNoSuccess(t *testing.T) { replay(t, caseP06) }
+
+// P07: the same ID stands in two chunks, and one process has both in its stock.
+func caseP07(key string) func(*script) {
+	return func(s *script) {
+		s.newPool("x")
+		first := s.mem.Item(chunkKey(0))
+		second := first
+		second["pk"] = chunkKey(1).PK
+		second[dynamo.AttrBefore] = int64(1)
+		s.mem.Set(second)
+		s.world.chunks[1] = second
+		s.edit(headKey, func(it dynamo.Item) {
+			it[dynamo.AttrTail], it[dynamo.AttrPublished] = int64(2), int64(2)
+		})
+		s.seed(s.on("admin again", 0), "more", "y").must()
+		s.answered(s.claim(s.on("p", 0), order(2, key)), "claim", 2)
+		s.whole()
+	}
+}
+
+func TestP07TheSameIDInTwoChunks(t *testing.T) {
+	for name, key := range map[string]string{"without a key": "", "with a key": "key"} {
+		t.Run(name, func(t *testing.T) { replay(t, caseP07(key)) })
+	}
+}

@@ -1,0 +1,416 @@
+package dynamotest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+)
+
+// poolRun is one random schedule of a pool: several processes claim, seed and sweep through all that chaos has.
+type poolRun struct {
+	*chaos
+	w     *poolWorld
+	size  int // IDs to be seeded
+	jobs  []alloc.SeedBatch
+	keys  []*poolKey
+	left  int // operations to begin
+	claim int // number of claims begun
+	forms []func(*process)
+	extra alloc.Count // what the head counts as seeded beyond the truth
+}
+
+// poolKey is one Idempotency-Key and what became of it.
+type poolKey struct {
+	name  string
+	key   *alloc.Key
+	n     alloc.Count
+	first *alloc.Claim // the first answer
+
+	otherKey *alloc.Key // the same with another request
+	otherN   alloc.Count
+}
+
+// other takes the other request for the key's own.
+func (k *poolKey) other() { k.key, k.n, k.otherKey, k.otherN = k.otherKey, k.otherN, k.key, k.n }
+
+// newPoolRun draws the work of the run and makes the pool.
+func newPoolRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Table) *poolRun {
+	mem := NewMemory()
+	w := newPoolWorld(mem)
+	r := &poolRun{w: w}
+	r.chaos = newChaos(t, seed, mem, w.table(), mutate)
+	w.fail = r.fail
+	r.size = 1 + r.rng.IntN(9)
+	r.left = 8 + r.rng.IntN(22)
+	var ids []alloc.ID
+	for i := range r.size {
+		ids = append(ids, alloc.ID(fmt.Sprintf("id%d", i)))
+	}
+	for job := range 1 + r.rng.IntN(3) {
+		from := r.rng.IntN(r.size)
+		to := from + 1 + r.rng.IntN(r.size-from)
+		if job == 0 && r.chance(70) {
+			from, to = 0, r.size
+		}
+		r.jobs = append(r.jobs, alloc.SeedBatch{Pool: pool, Job: alloc.JobID(fmt.Sprintf("job%d", job)), IDs: ids[from:to]})
+	}
+	for i := range 1 + r.rng.IntN(3) {
+		name := fmt.Sprintf("key%d", i)
+		n := alloc.Count(1 + r.rng.IntN(min(r.size, 5)))
+		key := func(n alloc.Count) *alloc.Key {
+			return alloc.NewKey("client", "claim", string(pool), name, fmt.Sprint(n))
+		}
+		r.keys = append(r.keys, &poolKey{name: name, n: n, key: key(n), otherN: n + 1, otherKey: key(n + 1)})
+	}
+	keyed, keyless, sweep, seeding := 1+r.rng.IntN(8), 1+r.rng.IntN(8), 1+r.rng.IntN(3), 1+r.rng.IntN(2)
+	for _, form := range []struct {
+		n int
+		f func(*process)
+	}{{keyed, r.claimKeyed}, {keyless, r.claimKeyless}, {sweep, r.sweep}, {seeding, r.seed}, {1, r.look}, {r.rng.IntN(2), r.pause}} {
+		for range form.n {
+			r.forms = append(r.forms, form.f)
+		}
+	}
+	return r
+}
+
+// next begins another operation on some process.
+func (r *poolRun) next() bool {
+	p := r.living[r.rng.IntN(len(r.living))]
+	if p.frozen {
+		return true
+	}
+	r.left--
+	r.forms[r.rng.IntN(len(r.forms))](p)
+	return r.left > 0
+}
+
+func (r *poolRun) claimKeyless(p *process) {
+	r.claim++
+	who, n := fmt.Sprintf("claim%d", r.claim), alloc.Count(1)
+	if r.chance(30) {
+		n = alloc.Count(1 + r.rng.IntN(min(r.size+1, 5)))
+	}
+	r.claims(p, who, alloc.ClaimOrder{Pool: pool, Count: n, By: "client"}, func(c alloc.Claim) { r.w.answer(who, n, c) })
+}
+
+func (r *poolRun) claimKeyed(p *process) {
+	k := r.keys[r.rng.IntN(len(r.keys))]
+	if r.chance(5) {
+		r.claimMismatched(p, k)
+		return
+	}
+	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Key: k.key}, func(c alloc.Claim) {
+		r.w.answer(k.name, k.n, c)
+		switch {
+		case k.first == nil:
+			k.first = &c
+		case k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs):
+			r.fail("%s was answered %v, and then %v", k.name, *k.first, c)
+		}
+	})
+}
+
+// claimMismatched uses the key for another request: it never gets anything once the key has been answered.
+func (r *poolRun) claimMismatched(p *process, k *poolKey) {
+	n, key, answered := k.otherN, k.otherKey, k.first != nil
+	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: n, By: "client", Key: key}, func(c alloc.Claim) {
+		r.w.answer(k.name, n, c)
+		if answered {
+			r.fail("%s was answered %v although its fingerprint is another", k.name, c)
+		}
+		if k.key != key {
+			k.other()
+		}
+		k.first = &c
+	})
+}
+
+// claims carries an order out and sees to what every claim must keep.
+func (r *poolRun) claims(p *process, who string, o alloc.ClaimOrder, answered func(alloc.Claim)) {
+	a := do(r.chaos, p, fmt.Sprintf("%s(%d)", who, o.Count), func(ctx context.Context, s *dynamo.Store) (alloc.Claim, error) {
+		return s.Claim(ctx, o)
+	}, func(a *act, c alloc.Claim, err error) {
+		defer delete(r.w.watchers, a)
+		switch {
+		case p.dead:
+			if o.Key == nil {
+				r.w.unheardOf += o.Count
+			}
+		case err == nil:
+			answered(c)
+		case alloc.Is(err, alloc.CodePoolExhausted):
+			if !r.standing {
+				r.w.exhausted(a, o.Count)
+			}
+		case !slices.Contains(claimRefusals, alloc.CodeOf(err)):
+			r.fail("%s: %v", who, err)
+		case unknown(err) && o.Key == nil:
+			r.w.unheardOf += o.Count
+		}
+	})
+	r.w.claims(a)
+}
+
+// claimRefusals are what a claim may be refused with here, beside exhausted.
+var claimRefusals = []alloc.Code{
+	alloc.CodeBusy, alloc.CodeThrottled, alloc.CodeUnavailable, alloc.CodeKeyBusy, alloc.CodeKeyEnded, alloc.CodeKeyMismatch, alloc.CodePoolPaused,
+	alloc.CodeInvalidCount,
+}
+
+func unknown(err error) bool {
+	e, ok := errors.AsType[*alloc.Error](err)
+	return ok && e.Unknown
+}
+
+func (r *poolRun) seed(p *process) { r.seeds(p, r.jobs[r.rng.IntN(len(r.jobs))]) }
+
+func (r *poolRun) seeds(p *process, b alloc.SeedBatch) *act {
+	return do(r.chaos, p, string(b.Job), func(ctx context.Context, s *dynamo.Store) ([]alloc.SeedOutcome, error) {
+		return s.Seed(ctx, b)
+	}, func(_ *act, outcomes []alloc.SeedOutcome, err error) {
+		if p.dead || err != nil {
+			return
+		}
+		free := r.w.free()
+		for i, id := range b.IDs {
+			it := r.w.ids[id]
+			mine := it != nil && it.Str(dynamo.AttrJob) == string(b.Job)
+			if mine != (outcomes[i] == alloc.SeedAdded) {
+				r.fail("%s: %s is %s, and the item is %v", b.Job, id, outcomes[i], it)
+				continue
+			}
+			r.w.promised[id] = true
+			if mine && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
+				r.fail("%s: %s was added and cannot be claimed", b.Job, id)
+			}
+		}
+	})
+}
+
+func (r *poolRun) sweep(p *process) {
+	do(r.chaos, p, "sweep", func(ctx context.Context, s *dynamo.Store) (alloc.SweepReport, error) {
+		return s.Sweep(ctx, pool)
+	}, func(*act, alloc.SweepReport, error) {})
+}
+
+func (r *poolRun) look(p *process) {
+	do(r.chaos, p, "level", func(ctx context.Context, s *dynamo.Store) (alloc.Level, error) {
+		return s.Level(ctx, pool)
+	}, func(_ *act, l alloc.Level, err error) {
+		if err == nil && l.Available < 0 {
+			r.fail("the level is %+v", l)
+		}
+	})
+}
+
+// pause switches the pool off or on again.
+func (r *poolRun) pause(p *process) {
+	to := []alloc.PoolState{alloc.PoolPaused, alloc.PoolActive, alloc.PoolActive}[r.rng.IntN(3)]
+	r.setState(p, to)
+}
+
+func (r *poolRun) setState(p *process, to alloc.PoolState) *act {
+	return do(r.chaos, p, string(to), func(ctx context.Context, s *dynamo.Store) (alloc.Pool, error) {
+		return s.SetPoolState(ctx, pool, to)
+	}, func(*act, alloc.Pool, error) {})
+}
+
+// run plays the whole schedule: the pool is made, the storm passes, and what is left must be whole.
+func (r *poolRun) run() {
+	defer r.stop()
+	admin := r.spawn()
+	create := do(r.chaos, admin, "create", func(ctx context.Context, s *dynamo.Store) (alloc.Pool, error) {
+		p, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{}.WithDefaults())
+		return p, err
+	}, func(_ *act, _ alloc.Pool, err error) {
+		if err != nil {
+			r.fail("create: %v", err)
+		}
+	})
+	r.quietly(create)
+	r.reap()
+	r.pretendSize()
+	if r.chance(80) {
+		r.quietly(r.seeds(admin, r.jobs[0]))
+	}
+	r.storm(r.next)
+	r.calm()
+	if len(r.broken) == 0 {
+		r.settle()
+	}
+}
+
+// pretendSize makes the head believe in a larger pool, so that chunks list several IDs: small pools have chunks of one.
+func (r *poolRun) pretendSize() {
+	if r.chance(30) {
+		return
+	}
+	r.extra = alloc.Count(50 * (2 + r.rng.IntN(4)))
+	it := r.mem.Item(headKey)
+	it[dynamo.AttrSeeded] = int64(r.extra)
+	r.mem.Set(it)
+	r.w.head = it
+}
+
+// settle shows that nothing is stuck: after sweeps and time each key has an answer or can have none, every ID that is
+// not claimed can be, and nothing was lost or doubled.
+func (r *poolRun) settle() {
+	p := r.spawn()
+	r.quietly(r.setState(p, alloc.PoolActive))
+	for _, b := range r.jobs {
+		r.quietly(r.seeds(p, b))
+	}
+	r.pass(time.Minute)
+	r.sweeps()
+	for _, k := range r.keys {
+		r.retry(k)
+	}
+	r.sweeps()
+	r.reap()
+	r.checkLevel()
+	r.drain()
+	r.census()
+}
+
+// sweeps lets enough time pass and sweeps until nothing is left to do.
+func (r *poolRun) sweeps() {
+	for range 5 {
+		r.pass(15 * time.Minute)
+		for more := true; more && len(r.broken) == 0; {
+			a := do(r.chaos, r.spawn(), "sweep", func(ctx context.Context, s *dynamo.Store) (alloc.SweepReport, error) {
+				return s.Sweep(ctx, pool)
+			}, func(_ *act, rep alloc.SweepReport, err error) {
+				if err != nil {
+					r.fail("a quiet sweep: %v", err)
+				}
+				more = rep.More
+			})
+			r.quietly(a)
+			r.reap()
+		}
+	}
+}
+
+// retry repeats a keyed claim until it is answered or the pool has too few: it must not stay busy.
+func (r *poolRun) retry(k *poolKey) {
+	var last error
+	for range 3 {
+		p := r.spawn()
+		settled := false
+		o := alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Key: k.key}
+		a := do(r.chaos, p, k.name+" at last", func(ctx context.Context, s *dynamo.Store) (alloc.Claim, error) {
+			return s.Claim(ctx, o)
+		}, func(_ *act, c alloc.Claim, err error) {
+			last = err
+			switch {
+			case err == nil:
+				r.w.answer(k.name, k.n, c)
+				if k.first != nil && (k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs)) {
+					r.fail("%s was answered %v, and at last %v", k.name, *k.first, c)
+				}
+				k.first, settled = &c, true
+			case alloc.Is(err, alloc.CodePoolExhausted):
+				if k.first != nil {
+					r.fail("%s was answered %v, and at last %v", k.name, *k.first, err)
+				}
+				if free := len(r.w.free()); free >= int(k.n) {
+					r.fail("%s asks for %d: %v, while %d are free", k.name, k.n, err, free)
+				}
+				settled = true
+			case alloc.Is(err, alloc.CodeKeyMismatch):
+				if k.first != nil {
+					r.fail("%s was answered %v, and at last %v", k.name, *k.first, err)
+				}
+				k.other() // which came first, and was never answered
+			}
+		})
+		r.quietly(a)
+		r.reap()
+		if settled || len(r.broken) > 0 {
+			return
+		}
+		r.sweeps()
+	}
+	r.fail("%s stays without an answer: %v", k.name, last)
+}
+
+// checkLevel holds the level after quiet sweeps against the items.
+func (r *poolRun) checkLevel() {
+	a := do(r.chaos, r.spawn(), "level at last", func(ctx context.Context, s *dynamo.Store) (alloc.Level, error) {
+		return s.Level(ctx, pool)
+	}, func(_ *act, l alloc.Level, err error) {
+		counts := map[alloc.State]alloc.Count{}
+		for _, it := range r.w.ids {
+			counts[stateOf(it)]++
+		}
+		if err != nil || l.Available != counts[alloc.StateFree] || l.Claimed != counts[alloc.StateClaimed]+r.extra ||
+			l.Returning != counts[alloc.StateReturning] || l.Seeded != alloc.Count(len(r.w.ids))+r.extra {
+			r.fail("the level is %+v, %v; the items are %v", l, err, counts)
+		}
+	})
+	r.quietly(a)
+	r.reap()
+}
+
+// drain claims one by one until the pool is empty: exactly what was free.
+func (r *poolRun) drain() {
+	free := len(r.w.free())
+	p := r.spawn()
+	for got := 0; len(r.broken) == 0; got++ {
+		r.claim++
+		who := fmt.Sprintf("drain%d", r.claim)
+		over := false
+		a := do(r.chaos, p, who, func(ctx context.Context, s *dynamo.Store) (alloc.Claim, error) {
+			return s.Claim(ctx, alloc.ClaimOrder{Pool: pool, Count: 1, By: "client"})
+		}, func(_ *act, c alloc.Claim, err error) {
+			switch {
+			case err == nil:
+				r.w.answer(who, 1, c)
+			case alloc.Is(err, alloc.CodePoolExhausted):
+				over = true
+				if got != free {
+					r.fail("%d IDs were free, and %d could be claimed", free, got)
+				}
+			default:
+				r.fail("%s: %v", who, err)
+			}
+		})
+		r.quietly(a)
+		r.reap()
+		if over {
+			return
+		}
+	}
+}
+
+// census: every ID ever seeded is claimed by now, and each by somebody who is known: a request that was answered, or a
+// keyless claim whose outcome was unknown.
+func (r *poolRun) census() {
+	if len(r.broken) > 0 {
+		return
+	}
+	unheard := alloc.Count(0)
+	for id, it := range r.w.ids {
+		if stateOf(it) != alloc.StateClaimed {
+			r.fail("%s is stuck: %v", id, it)
+		}
+		if _, ok := r.w.answered[listing{id, it.Int(dynamo.AttrGeneration)}]; !ok {
+			unheard++
+		}
+	}
+	for id := range r.w.promised {
+		if r.w.ids[id] == nil {
+			r.fail("%s was acknowledged and is not there", id)
+		}
+	}
+	if unheard > r.w.unheardOf {
+		r.fail("%d IDs are claimed by nobody, of which at most %d are explained by unknown outcomes", unheard, r.w.unheardOf)
+	}
+}

@@ -1,0 +1,297 @@
+package dynamotest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+)
+
+// pool is the pool of every schedule.
+const pool alloc.PoolName = "pool"
+
+// listing is an ID in one life: an ID that came back has the next generation.
+type listing struct {
+	id alloc.ID
+	g  int64
+}
+
+// poolWorld sees every write that reaches the table and every answer that leaves a Store, and holds them against the
+// promises. It keeps its own books: of the Store's code it knows only what the items are called.
+type poolWorld struct {
+	mem  *Memory
+	fail func(format string, args ...any)
+
+	ids       map[alloc.ID]dynamo.Item // the ID items
+	owner     map[listing]string       // the first token that took it
+	answered  map[listing]string       // which request it was answered to
+	tokens    map[string]string        // token of an answer -> its IDs in order
+	chunks    map[int64]dynamo.Item
+	head      dynamo.Item
+	promised  map[alloc.ID]bool // answered as added by a seeding
+	freed     []moment          // how many listings were there for the taking, by time
+	watchers  map[*act]*watch
+	released  int
+	unheardOf alloc.Count // most IDs that keyless claims with an unknown outcome may have left behind
+}
+
+type moment struct {
+	at time.Time
+	n  int
+}
+
+// watch follows one claim under way: the least number of IDs that it could have had, its own among them.
+type watch struct {
+	tokens map[string]bool
+	least  int
+}
+
+func newPoolWorld(mem *Memory) *poolWorld {
+	return &poolWorld{
+		mem: mem, ids: map[alloc.ID]dynamo.Item{}, owner: map[listing]string{}, answered: map[listing]string{},
+		tokens: map[string]string{}, chunks: map[int64]dynamo.Item{}, promised: map[alloc.ID]bool{},
+		watchers: map[*act]*watch{},
+	}
+}
+
+// table is the Memory under the world's eyes.
+func (w *poolWorld) table() dynamo.Table {
+	return Through(func(ctx context.Context, c Call) Answer {
+		if !c.Write() {
+			return c.Do(ctx, w.mem)
+		}
+		before := w.mem.Item(c.Key())
+		a := c.Do(ctx, w.mem)
+		if e := alloc.CodeOf(a.Err); e == alloc.CodeInternal && !isConditionFailed(a.Err) {
+			w.fail("the table refused %s: %v", c, a.Err)
+		}
+		if a.Err == nil {
+			by, _ := ctx.Value(actKey{}).(*act)
+			w.wrote(by, before, w.mem.Item(c.Key()))
+		}
+		return a
+	})
+}
+
+// wrote looks at one change.
+func (w *poolWorld) wrote(by *act, before, after dynamo.Item) {
+	it := after
+	if it == nil {
+		it = before
+	}
+	switch kindOf(it.Key()) {
+	case kindID:
+		w.wroteID(by, before, after)
+	case kindChunk:
+		w.wroteChunk(before, after)
+	case kindHead:
+		w.wroteHead(before, after)
+	default:
+		return
+	}
+	w.count()
+}
+
+// wroteID checks that the change is one of the transitions, and that in one life an ID has one owner.
+func (w *poolWorld) wroteID(by *act, before, after dynamo.Item) {
+	if after == nil {
+		w.fail("the ID item %v was deleted", before.Key())
+		return
+	}
+	id := idOf(after)
+	w.ids[id] = after
+	state, g, token := stateOf(after), after.Int(dynamo.AttrGeneration), after.Str(dynamo.AttrToken)
+	if before != nil {
+		was, wasG := stateOf(before), before.Int(dynamo.AttrGeneration)
+		if !allowed(was, wasG, state, g) {
+			w.fail("%s went from %s (generation %d) to %s (generation %d)", id, was, wasG, state, g)
+		}
+	} else if state != alloc.StateFree {
+		w.fail("%s came into being %s", id, state)
+	}
+	if state == alloc.StateFree {
+		if before != nil && stateOf(before) != alloc.StateFree {
+			w.released++
+			if !w.listed(listing{id, g}) {
+				w.fail("%s was freed at generation %d before it was published", id, g)
+			}
+		}
+		return
+	}
+	l := listing{id, g}
+	if first, taken := w.owner[l]; !taken {
+		w.owner[l] = token
+	} else if first != token {
+		w.fail("the owner of %s at generation %d changed from %s to %s", id, g, first, token)
+	}
+	if by != nil && w.watchers[by] != nil && state == alloc.StateClaimed {
+		w.watchers[by].tokens[token] = true
+	}
+}
+
+// allowed is the state machine of design.md, without what needs holds and retirements.
+func allowed(was alloc.State, wasG int64, is alloc.State, g int64) bool {
+	switch {
+	case was == is && wasG == g:
+		return true
+	case was == alloc.StateFree && is == alloc.StateClaimed,
+		(was == alloc.StateClaimed || was == alloc.StateHeld) && is == alloc.StateReturning:
+		return g == wasG
+	case was == alloc.StateReturning && is == alloc.StateFree:
+		return g == wasG+1
+	}
+	return false
+}
+
+func (w *poolWorld) wroteChunk(before, after dynamo.Item) {
+	switch {
+	case after == nil:
+		w.fail("the chunk %v was deleted", before.Key())
+	case before != nil && fmt.Sprint(before) != fmt.Sprint(after):
+		w.fail("the chunk %v was changed", before.Key())
+	default:
+		w.chunks[chunkNumber(after.Key())] = after
+	}
+}
+
+// wroteHead checks that the window only moves on, and that no listing of a free ID falls out of it.
+func (w *poolWorld) wroteHead(before, after dynamo.Item) {
+	if after == nil {
+		w.fail("the head was deleted")
+		return
+	}
+	w.head = after
+	lo, nx, tl := after.Int(dynamo.AttrLow), after.Int(dynamo.AttrNext), after.Int(dynamo.AttrTail)
+	if before == nil {
+		return
+	}
+	if lo > nx || nx > tl || lo < before.Int(dynamo.AttrLow) || nx < before.Int(dynamo.AttrNext) || tl < before.Int(dynamo.AttrTail) {
+		w.fail("the head went from %v to %v", before, after)
+	}
+	for n := before.Int(dynamo.AttrTail); n < tl; n++ {
+		if w.chunks[n] == nil {
+			w.fail("chunk %d was published before it was put", n)
+		}
+	}
+	if lo == before.Int(dynamo.AttrLow) {
+		return
+	}
+	for n := before.Int(dynamo.AttrLow); n < lo; n++ {
+		for _, l := range listingsOf(w.chunks[n]) {
+			it := w.ids[l.id]
+			if it != nil && it.Int(dynamo.AttrGeneration) == l.g && stateOf(it) == alloc.StateFree && !w.listed(l) {
+				w.fail("%v fell out of the window while it was free", l)
+			}
+		}
+	}
+}
+
+// listed tells whether a published chunk of the window has the listing.
+func (w *poolWorld) listed(l listing) bool {
+	for n := w.head.Int(dynamo.AttrLow); n < w.head.Int(dynamo.AttrTail); n++ {
+		if slices.Contains(listingsOf(w.chunks[n]), l) {
+			return true
+		}
+	}
+	return false
+}
+
+// free returns the IDs that are there for the taking: free and listed.
+func (w *poolWorld) free() []alloc.ID {
+	var free []alloc.ID
+	for _, id := range slices.Sorted(maps.Keys(w.ids)) {
+		if it := w.ids[id]; stateOf(it) == alloc.StateFree && w.listed(listing{id, it.Int(dynamo.AttrGeneration)}) {
+			free = append(free, id)
+		}
+	}
+	return free
+}
+
+// count brings the watches of claims under way up to date.
+func (w *poolWorld) count() {
+	n := len(w.free())
+	w.freed = append(w.freed, moment{time.Now(), n})
+	for _, watch := range w.watchers {
+		watch.see(n, w.ids)
+	}
+}
+
+func (v *watch) see(free int, ids map[alloc.ID]dynamo.Item) {
+	own := 0
+	for _, it := range ids {
+		if stateOf(it) == alloc.StateClaimed && v.tokens[it.Str(dynamo.AttrToken)] {
+			own++
+		}
+	}
+	v.least = min(v.least, free+own)
+}
+
+// claims starts the watch of a claim. A Store may remember an empty pool for a second of its own, so the watch begins
+// that much earlier.
+func (w *poolWorld) claims(a *act) {
+	v := &watch{tokens: map[string]bool{}, least: len(w.free())}
+	since := time.Now().Add(-time.Second)
+	for i := len(w.freed) - 1; i >= 0; i-- {
+		v.least = min(v.least, w.freed[i].n)
+		if w.freed[i].at.Before(since) {
+			break
+		}
+	}
+	w.watchers[a] = v
+}
+
+// answer holds a successful claim against the books: durable, all different, nobody else's, and of one token always the
+// same.
+func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
+	if alloc.Count(len(c.IDs)) != n || c.Token == "" || c.State != alloc.StateClaimed || c.Pool != pool {
+		w.fail("%s asked for %d and was answered %+v", who, n, c)
+	}
+	seen := map[alloc.ID]bool{}
+	for _, id := range c.IDs {
+		if seen[id] {
+			w.fail("%s was answered %s twice in one claim", who, id)
+		}
+		seen[id] = true
+		it := w.ids[id]
+		if it == nil || stateOf(it) != alloc.StateClaimed || it.Str(dynamo.AttrToken) != string(c.Token) {
+			w.fail("%s was answered %s, which is %v", who, id, it)
+			continue
+		}
+		l := listing{id, it.Int(dynamo.AttrGeneration)}
+		if first, ok := w.answered[l]; ok && first != who {
+			w.fail("%s was answered %v, which was answered to %s before", who, l, first)
+		}
+		w.answered[l] = who
+	}
+	ids := joinIDs(c.IDs)
+	if first, ok := w.tokens[string(c.Token)]; ok && first != ids {
+		w.fail("%s: the claim %s was answered as %s, and before as %s", who, c.Token, ids, first)
+	}
+	w.tokens[string(c.Token)] = ids
+}
+
+// exhausted holds the refusal against the books: at some moment of the claim there really were fewer IDs than asked for.
+func (w *poolWorld) exhausted(a *act, n alloc.Count) {
+	if v := w.watchers[a]; v.least >= int(n) {
+		w.fail("%s asked for %d and was told that the pool is exhausted, while there always were %d", a.name, n, v.least)
+	}
+}
+
+func joinIDs(ids []alloc.ID) string {
+	parts := make([]string, len(ids))
+	for i, id := range ids {
+		parts[i] = string(id)
+	}
+	return strings.Join(parts, " ")
+}
+
+func isConditionFailed(err error) bool {
+	_, ok := errors.AsType[*dynamo.ConditionFailed](err)
+	return ok
+}
