@@ -104,7 +104,14 @@ func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.C
 		if err != nil {
 			return alloc.Claim{}, unsettled(err)
 		}
-		if r.state == RecordEnded || slices.Contains(haul.outcomes, ended) {
+		if r.state != RecordEnded && slices.Contains(haul.outcomes, ended) {
+			// Released, or given back because another has given the record up: that says the record as it is now.
+			if r, err = c.readAgain(ctx, r); err != nil {
+				return alloc.Claim{}, err
+			}
+			return alloc.Claim{}, keyEnded()
+		}
+		if r.state == RecordEnded {
 			return c.answerEnded(t, r, haul)
 		}
 		missing := of(haul, r.listings, lost)
@@ -114,21 +121,37 @@ func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.C
 			return claim, nil
 		}
 		there, moved, err := c.exchange(ctx, t, r, haul, missing)
-		switch {
-		case err != nil:
+		if err != nil {
 			return alloc.Claim{}, err
-		case !moved:
-			continue
-		case there.Str(AttrToken) != r.token:
-			return alloc.Claim{}, unsettled(poolBusy(c.order.Pool)) // it has expired under us
-		case there.Str(AttrState) == RecordFailed:
-			return alloc.Claim{}, poolBusy(c.order.Pool) // given up by another who carried it out
-		case there.Str(AttrState) == RecordVoid:
-			return alloc.Claim{}, keyBusy()
 		}
-		r = decodeRecord(r.hash, there)
+		if moved {
+			if r, err = c.still(r, there); err != nil {
+				return alloc.Claim{}, err
+			}
+		}
 	}
 	return alloc.Claim{}, unsettled(poolBusy(c.order.Pool))
+}
+
+func (c *keyedClaim) readAgain(ctx context.Context, r *record) (*record, error) {
+	there, err := c.s.table.Get(ctx, recordKey(r.hash))
+	if err != nil {
+		return nil, unsettled(err)
+	}
+	return c.still(r, there)
+}
+
+// still returns the record as it is now, if it still stands for what it did.
+func (c *keyedClaim) still(r *record, there Item) (*record, error) {
+	switch {
+	case there.Str(AttrToken) != r.token:
+		return nil, unsettled(poolBusy(c.order.Pool)) // it has expired under us
+	case there.Str(AttrState) == RecordFailed:
+		return nil, poolBusy(c.order.Pool) // given up by another who carried it out
+	case there.Str(AttrState) == RecordVoid:
+		return nil, keyBusy()
+	}
+	return decodeRecord(r.hash, there), nil
 }
 
 // haul claims those of the record's listings that this call has not claimed yet. Of a record that was met they are read
@@ -170,6 +193,7 @@ func (c *keyedClaim) haul(ctx context.Context, t *taker, r *record, met bool) (h
 		ls[i] = r.listings[j]
 	}
 	rest := c.s.takeAll(ctx, t, ls)
+	c.m.learn(rest)
 	all.err = rest.err
 	for i, j := range open {
 		all.outcomes[j] = rest.outcomes[i]

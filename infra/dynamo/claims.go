@@ -9,9 +9,10 @@ import (
 
 const (
 	// claimRounds bounds how often a claim goes on with other IDs when somebody else was faster.
-	claimRounds = 60
+	claimRounds = 200
 
-	// maxLosses is after how many lost IDs in a row what is in stock is taken to be stale.
+	// maxLosses is after how many lost IDs in a row what is in stock is taken to be stale, and what comes in is looked
+	// at before it is tried.
 	maxLosses = 4
 )
 
@@ -44,7 +45,6 @@ func (s *Store) claimPlain(ctx context.Context, m *poolMemory, h *head, o alloc.
 	}
 	var have []listing
 	mine := map[alloc.ID]bool{}
-	losses := 0
 	for range claimRounds {
 		got, err := s.reserve(ctx, m, int(o.Count)-len(have), mine)
 		if err != nil {
@@ -52,6 +52,7 @@ func (s *Store) claimPlain(ctx context.Context, m *poolMemory, h *head, o alloc.
 		}
 		ls := plain(got)
 		haul := s.takeAll(ctx, t, ls)
+		m.learn(haul)
 		m.putBack(of(haul, got, untried))
 		for _, l := range of(haul, ls, won) {
 			have = append(have, l)
@@ -62,10 +63,6 @@ func (s *Store) claimPlain(ctx context.Context, m *poolMemory, h *head, o alloc.
 		}
 		if len(have) == int(o.Count) {
 			return t.claim(have), nil
-		}
-		if losses += len(of(haul, ls, lost)); losses >= maxLosses {
-			m.forget()
-			losses = 0
 		}
 	}
 	return alloc.Claim{}, s.giveUp(ctx, t, have, poolBusy(o.Pool))

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"idpool/alloc"
@@ -111,13 +112,13 @@ func (s *Store) lease(ctx context.Context, m *poolMemory, h *head) (now *head, t
 	return now, true, nil
 }
 
-// appetite is how many chunks to lease: enough for all who wait, and more where the last ones were used up at once and
-// the pool has plenty.
+// appetite is how many chunks to lease: enough for all who wait, and more where the last ones were of no use, or were
+// used up at once and the pool has plenty.
 func (m *poolMemory) appetite(h *head, now time.Time) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	size := max(1, h.published/h.tl)
-	need := (m.waiting.Load() - int64(len(m.stock)) + size - 1) / size
+	need := (m.waiting.Load() + m.losing.Load() - int64(len(m.stock)) + size - 1) / size
 	burst := int64(1)
 	if pause := now.Sub(m.leased); pause >= 0 && pause < burstPause {
 		burst = min(2*m.burst, maxBurst)
@@ -153,12 +154,37 @@ func (s *Store) readLeased(ctx context.Context, m *poolMemory) (bool, error) {
 		return false, err
 	}
 	for i, it := range items {
-		m.add(decodeChunk(unread[i].n, it).listings, unread[i].since)
+		ls := decodeChunk(unread[i].n, it).listings
+		if m.losing.Load() >= maxLosses {
+			useful, err := s.useful(ctx, m.name, ls)
+			if err != nil {
+				return false, err
+			}
+			m.losing.Add(int64(len(ls) - len(useful))) // lease the more
+			ls = useful
+		}
+		m.add(ls, unread[i].since)
 	}
 	m.mu.Lock()
 	m.unread = m.unread[len(unread):]
 	m.mu.Unlock()
 	return true, nil
+}
+
+// useful drops the listings that are of no use any more: reading is cheaper than trying.
+func (s *Store) useful(ctx context.Context, pool alloc.PoolName, ls []listing) ([]listing, error) {
+	v := &view{states: map[alloc.ID]Item{}}
+	ids := make([]alloc.ID, 0, len(ls))
+	for _, l := range ls {
+		if _, known := v.states[l.id]; !known {
+			v.states[l.id] = nil
+			ids = append(ids, l.id)
+		}
+	}
+	if err := s.readIDs(ctx, pool, ids, v.states); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(ls), func(l listing) bool { return v.standing(l) == listingSettled }), nil
 }
 
 // getAll reads any number of items, strongly, in the order of the keys.

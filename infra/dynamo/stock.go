@@ -33,6 +33,8 @@ type poolMemory struct {
 
 	claiming atomic.Int64 // claims under way
 	waiting  atomic.Int64 // listings that claims wait for
+	losing   atomic.Int64 // listings in a row that were of no use, tried or only looked at
+	streak   atomic.Int64 // of them, those tried
 	fills    atomic.Int64 // number of the last attempt to bring in stock
 
 	mu      sync.Mutex
@@ -204,7 +206,23 @@ func (m *poolMemory) suffices(n int, others map[alloc.ID]bool) bool {
 	return len(got) == n
 }
 
-// forget empties the stock: too many of its listings have turned out to be taken.
+// learn takes notice of what trying listings has shown: where one after the other is lost, the stock is forgotten.
+func (m *poolMemory) learn(h haul) {
+	for _, o := range h.outcomes {
+		switch o {
+		case won:
+			m.losing.Store(0)
+			m.streak.Store(0)
+		case lost:
+			m.losing.Add(1)
+			if m.streak.Add(1)%maxLosses == 0 {
+				m.forget()
+			}
+		}
+	}
+}
+
+// forget empties the stock.
 func (m *poolMemory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
