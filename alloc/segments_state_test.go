@@ -217,6 +217,7 @@ func TestNextWhenACallerLeavesAtItsAnswer(t *testing.T) {
 			var ctx context.Context
 			ctx, leave = context.WithCancel(t.Context())
 			numbers, _ := next(ctx, s, 1)
+			leave()
 			got = append(got, numbers...)
 			synctest.Wait()
 		}
