@@ -144,13 +144,14 @@ var claimCases = []testCase{
 		}
 	}},
 	{"C39 the last hundredth of a pool is claimed by cold processes as the first was, and then the pool is exhausted", func(w *world) {
-		n := size(1000)
+		n := size(500)
 		w.full("p", n)
 		s := w.open()
-		for range 99 {
-			w.claim(s, order("p", alloc.Count(n/100)))
+		last := max(1, n/100)
+		for left := n - last; left > 0; left -= 20 {
+			w.claim(s, order("p", alloc.Count(min(20, left))))
 		}
-		for range n / 100 {
+		for range last {
 			w.claim(w.open(), order("p", 1))
 		}
 		w.refuse(s, order("p", 1), alloc.CodePoolExhausted, "Claim of the warm process")

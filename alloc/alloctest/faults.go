@@ -10,8 +10,12 @@ import (
 	"idpool/alloc"
 )
 
-// bothForms are the faults in pairs: refused, and applied but reported as failed.
-var bothForms = []Fault{Refused, RefusedUnknown, AppliedButFailed, Throttled}
+// bothForms are the faults in pairs: refused, and applied but reported as failed; unknowable are those that a caller
+// cannot tell apart.
+var (
+	bothForms  = []Fault{Refused, RefusedUnknown, AppliedButFailed, Throttled}
+	unknowable = []Fault{RefusedUnknown, AppliedButFailed}
+)
 
 var faultCases = []testCase{
 	{"K12 a claim whose answer is lost, or that is refused, is repeated with its key and ends with one answer", func(w *world) {
@@ -160,13 +164,13 @@ var faultCases = []testCase{
 	}},
 }
 
-// faultSeries are the faults of one call and its repeats: each alone, and each followed by each.
+// faultSeries are the faults of one call and its repeats: each alone, and those of unknown outcome followed by each.
 func faultSeries() [][]Fault {
 	var series [][]Fault
 	for _, first := range bothForms {
 		series = append(series, []Fault{first})
 	}
-	for _, first := range bothForms[1:3] {
+	for _, first := range unknowable {
 		for _, second := range bothForms {
 			series = append(series, []Fault{first, second})
 		}

@@ -212,6 +212,23 @@ var keyCases = []testCase{
 		})
 		w.refuse(w.open(), order("p", 1), alloc.CodePoolExhausted, "Claim of an empty pool")
 	}},
+	{"K19 batches with keys that meet at the end of a pool are given up whole, and their keys claim when there are IDs again", func(w *world) {
+		const callers, each, all = 8, 4, 10
+		w.full("p", all)
+		stores := w.processes(callers)
+		w.together(callers, func(i int) {
+			_, err := w.patiently(stores[i], keyedOrder("p", each, fmt.Sprint(i)))
+			if err != nil && !alloc.Is(err, alloc.CodePoolExhausted) && !repeatable(err) {
+				w.Errorf("Claim of a batch beside others: got %v, want IDs, pool_exhausted or what may be repeated", err)
+			}
+		})
+		w.settle("p")
+		w.seedNew("p", "second", someIDs("more-", callers*each-all))
+		for i := range callers {
+			w.claim(w.open(), keyedOrder("p", each, fmt.Sprint(i))) // the book sees that whoever had an answer has it again
+		}
+		w.refuse(w.open(), order("p", 1), alloc.CodePoolExhausted, "Claim of an empty pool")
+	}},
 	{"a key's first request decides when two different ones come at once", func(w *world) {
 		w.full("p", 10)
 		for i := range 5 {

@@ -152,7 +152,7 @@ var seedCases = []testCase{
 		equal(w, w.drain(w.open(), "p"), 40, "IDs that can be claimed")
 	}},
 	{"C35 many small seedings at once lose nothing", func(w *world) {
-		n := w.callers()
+		n := w.callers() / 3
 		w.pool("p", alloc.PoolConfig{MaxBatch: 1000})
 		stores := w.processes(n)
 		w.together(n, func(i int) {

@@ -204,6 +204,32 @@ var sequenceCases = []testCase{
 		}
 		equal(w, w.readSequence("s").State, alloc.SequenceDeleted, "state of the deleted sequence")
 	}},
+	{"C53 leases in flight end cleanly when their sequence is deleted", func(w *world) {
+		n := w.callers()
+		w.sequence("s", alloc.SequenceConfig{})
+		stores := w.processes(n)
+		var got ranges
+		w.together(n+1, func(i int) {
+			if i == n {
+				if _, err := w.open().SetSequenceState(w.Context(), "s", alloc.SequenceDeleted); err != nil {
+					w.Errorf("SetSequenceState beside leases: got %v, want no error", err)
+				}
+				return
+			}
+			r, err := w.leasePatiently(stores[i], leaseOrder("s", 2))
+			switch {
+			case err == nil:
+				got.add(r)
+			case !alloc.Is(err, alloc.CodeSequenceDeleted):
+				w.Errorf("Lease beside the deletion: got %v, want a range or sequence_deleted", err)
+			}
+		})
+		w.disjoint(got.all)
+		w.clock.Advance(stateDelay)
+		for _, s := range stores {
+			w.refuseLease(s, leaseOrder("s", 1), alloc.CodeSequenceDeleted, "Lease after the deletion")
+		}
+	}},
 	{"ListSequences gives every sequence in the order of the names' bytes, page by page", func(w *world) {
 		shuffled(len(listNames), func(i int) {
 			w.sequence(alloc.SequenceName(listNames[i]), alloc.SequenceConfig{Start: alloc.Number(i + 1)})

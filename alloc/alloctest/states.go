@@ -111,4 +111,30 @@ var stateCases = []testCase{
 			w.refuse(s, order("p", 1), alloc.CodePoolDeleted, "Claim after the deletion")
 		}
 	}},
+	{"claims in flight end cleanly while their pool is paused and resumed", func(w *world) {
+		n := w.callers() / 2
+		w.full("p", 2*n)
+		stores := w.processes(n)
+		var done atomic.Int64
+		w.together(n+1, func(i int) {
+			for round := range 4 {
+				if i == n {
+					to := []alloc.PoolState{alloc.PoolPaused, alloc.PoolActive}[round%2]
+					if _, err := w.open().SetPoolState(w.Context(), "p", to); err != nil {
+						w.Errorf("SetPoolState beside claims: got %v, want no error", err)
+					}
+					w.clock.Advance(stateDelay)
+					continue
+				}
+				switch _, err := w.patiently(stores[i], order("p", 1)); {
+				case err == nil:
+					done.Add(1)
+				case !alloc.Is(err, alloc.CodePoolPaused) && !alloc.Is(err, alloc.CodePoolExhausted):
+					w.Errorf("Claim beside pauses: got %v, want an ID, pool_paused or pool_exhausted", err)
+				}
+			}
+		})
+		w.setState("p", alloc.PoolActive)
+		equal(w, w.drain(w.open(), "p")+alloc.Count(done.Load()), alloc.Count(2*n), "IDs claimed beside and after the pauses")
+	}},
 }
