@@ -27,7 +27,7 @@ func together(n int, f func(i int)) {
 	wg.Wait()
 }
 
-func TestC01AndC21NCallersGetNDifferentNumbers(t *testing.T) {
+func TestC01NCallersGetNDifferentNumbers(t *testing.T) {
 	onTables(t, func(t *testing.T, table dynamo.Table) {
 		stores := []*dynamo.Store{process(t, table), process(t, table), process(t, table)}
 		sequence(t, stores[0], alloc.SequenceConfig{})
