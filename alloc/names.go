@@ -9,11 +9,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// PoolName and SequenceName follow one rule, that of [CheckName].
-type (
-	PoolName     string
-	SequenceName string
-)
+// PoolName names a pool, by the rule of [CheckName].
+type PoolName string
+
+// SequenceName names a sequence, by the rule of [CheckName].
+type SequenceName string
 
 // ID is one identifier of a pool, in the normal form that [CheckID] demands.
 type ID string

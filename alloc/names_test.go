@@ -189,8 +189,15 @@ func FuzzCheckKey(f *testing.F) {
 func TestNewKey(t *testing.T) {
 	hashes := map[string]bool{}
 	for _, p := range [][4]string{
-		{"c", "claim", "pool/a", "k"}, {"d", "claim", "pool/a", "k"}, {"c", "next", "pool/a", "k"}, {"c", "claim", "pool/b", "k"}, {"c", "claim", "pool/a", "l"},
-		{"cc", "laim", "pool/a", "k"}, {"", "cclaim", "pool/a", "k"}, {"c", "claim", "pool/ak", ""}, {"c", "claim", "1:p", "ool/ak"},
+		{"c", "claim", "pool/a", "k"},
+		{"d", "claim", "pool/a", "k"},
+		{"c", "next", "pool/a", "k"},
+		{"c", "claim", "pool/b", "k"},
+		{"c", "claim", "pool/a", "l"},
+		{"cc", "laim", "pool/a", "k"},
+		{"", "cclaim", "pool/a", "k"},
+		{"c", "claim", "pool/ak", ""},
+		{"c", "claim", "1:p", "ool/ak"},
 	} {
 		k := alloc.NewKey(alloc.ClientID(p[0]), p[1], p[2], p[3], "f")
 		if len(k.Hash) != 43 || len(k.Fingerprint) != 43 || hashes[k.Hash] {

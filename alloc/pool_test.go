@@ -69,7 +69,7 @@ func TestCheckClaimOrder(t *testing.T) {
 		return o
 	}
 	many := map[string]string{}
-	for _, k := range strings.Split("abcdefghi", "") {
+	for k := range strings.SplitSeq("abcdefghi", "") {
 		many[k] = ""
 	}
 	for _, c := range []struct {

@@ -101,8 +101,10 @@ func TestSeedFindings(t *testing.T) {
 		Pool: "vouchers", Job: got.Job, Added: 5, Duplicate: 4, Conflict: 1, Invalid: 1, CaseOnly: 2,
 		AddedFirst: []alloc.SeedFinding{{1, "new", ""}, {6, "NEW", ""}, {8, "stra\u00dfe", ""}, {9, "STRA\u1e9eE", ""}, {10, "\u00e9", ""}},
 		DuplicateFirst: []alloc.SeedFinding{
-			{3, "new", "it is on line 1 already"}, {4, "THERE", "it is in the pool already"},
-			{7, "new", "it is on line 1 already"}, {11, "\u00e9", "it is on line 10 already"},
+			{3, "new", "it is on line 1 already"},
+			{4, "THERE", "it is in the pool already"},
+			{7, "new", "it is on line 1 already"},
+			{11, "\u00e9", "it is on line 10 already"},
 		},
 		ConflictFirst: []alloc.SeedFinding{{2, "TAKEN", "it is in the pool and taken"}},
 		InvalidFirst:  []alloc.SeedFinding{{5, "\"\uFFFD\"", "it is not valid UTF-8"}},

@@ -52,8 +52,8 @@ func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
 				if err == nil && c.result != "ok" {
 					t.Fatal("it was not refused")
 				}
-				kind, target, _ := strings.Cut(op.record, ".")
-				target = kind + "/" + op.on
+				kind, _, _ := strings.Cut(op.record, ".")
+				target := kind + "/" + op.on
 				if c.result == "deleted" {
 					c.result = alloc.Code(kind + "_deleted")
 				}
