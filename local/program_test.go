@@ -150,7 +150,8 @@ type request struct {
 	key          string // Idempotency-Key
 }
 
-// do sends the request once. The error is the transport's: whether the request was carried out is not known then.
+// do sends the request once. The error is the transport's: whether the request was carried out is not known then. With
+// it, a status is that of an answer that was cut short.
 func (r request) do(ctx context.Context, client *http.Client, url string) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, url+r.path, strings.NewReader(r.body))
 	if err != nil {
