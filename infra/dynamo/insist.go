@@ -33,13 +33,20 @@ func (s *Store) insist(ctx context.Context, call func() error) error {
 		if throttles == insistThrottle || losses == insistLost {
 			return err
 		}
-		wait := pause/2 + time.Duration(s.intN(int(pause/2)))
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if s.wait(ctx, pause/2+time.Duration(s.intN(int(pause/2)))) != nil {
 			return err
 		}
+	}
+}
+
+// wait waits within the context.
+func (s *Store) wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return outOfTime(ctx)
 	}
 }

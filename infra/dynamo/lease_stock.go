@@ -15,6 +15,11 @@ const (
 	// burstPause is how soon stock must be used up for the next lease to take more.
 	burstPause = 5 * time.Second
 
+	// aheadFrom is how many claims are under way at once before stock is leased ahead of need, and aheadTime how long
+	// that may take.
+	aheadFrom = 4
+	aheadTime = 3 * time.Second
+
 	// reserveRounds bounds how often a claim goes for stock that others are faster to take.
 	reserveRounds = 40
 )
@@ -26,6 +31,7 @@ func (s *Store) reserve(ctx context.Context, m *poolMemory, n int, others map[al
 	defer m.waiting.Add(-int64(n))
 	for range reserveRounds {
 		if got, ok := m.take(n, others, s.now()); ok {
+			s.leaseAhead(ctx, m)
 			return got, nil
 		}
 		if err := s.fill(ctx, m, n, others); err != nil {
@@ -79,6 +85,29 @@ func (s *Store) fill(ctx context.Context, m *poolMemory, n int, others map[alloc
 		h = now
 	}
 	return poolBusy(m.name)
+}
+
+// leaseAhead leases stock beside the claims, where many are under way and what is in stock would not last for all of
+// them: so they need not stop for it together. A function that serves one request at a time never does: it may be
+// frozen as soon as it has answered. One at a time, for a bounded time, and what goes wrong the next claim meets itself.
+func (s *Store) leaseAhead(ctx context.Context, m *poolMemory) {
+	under := m.claiming.Load()
+	if under < aheadFrom || int64(m.size()) >= under {
+		return
+	}
+	h, _ := m.last(s.now())
+	if h.rebuilding || h.nx >= h.tl || !m.restock.tryEnter() {
+		return
+	}
+	go func() {
+		defer m.restock.leave()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), aheadTime)
+		defer cancel()
+		if _, taken, err := s.lease(ctx, m, h); err != nil || !taken {
+			return
+		}
+		_, _ = s.readLeased(ctx, m) //nolint:errcheck // read by the next claim that finds no stock
+	}()
 }
 
 // lookAgain reads the head, strongly.

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"time"
 
 	"idpool/alloc"
 )
@@ -19,6 +20,9 @@ const (
 
 	// publishTries bounds how often chunks are placed anew because others were faster.
 	publishTries = 100
+
+	// publishPause is the longest wait after the first attempt that met another publisher.
+	publishPause = 4 * time.Millisecond
 )
 
 // draft is a chunk to be published.
@@ -69,7 +73,7 @@ type move struct {
 // first. So no place is filled twice, and a late put, which goes for a place at or below the tail, finds it taken.
 func (s *Store) publish(ctx context.Context, h *head, list []draft, guard func(context.Context) error, m *move) (*head, error) {
 	p := publication{s: s, h: h, guard: guard, id: string(alloc.NewToken()), move: m}
-	for range publishTries {
+	for try := range publishTries {
 		if p.h.rebuilding {
 			return nil, poolRebuilding(h.pool.Name)
 		}
@@ -80,8 +84,12 @@ func (s *Store) publish(ctx context.Context, h *head, list []draft, guard func(c
 		if list = list[done:]; len(list) == 0 {
 			return p.h, nil
 		}
+		// Others publish at the same time: spread out, or all of them try for every place.
+		if err := s.wait(ctx, time.Duration(s.intN(int(min(insistLongest, publishPause<<min(try, 8)))))); err != nil {
+			return nil, unsettled(err)
+		}
 	}
-	return nil, poolContended(h.pool.Name)
+	return nil, unsettled(poolContended(h.pool.Name))
 }
 
 type publication struct {

@@ -207,14 +207,10 @@ func (sd *seeding) letBe(ctx context.Context) error {
 		if last == nil || it.Str(AttrRun) != last.Str(AttrRun) || it.Int(AttrMarked) != last.Int(AttrMarked) {
 			last, still = it, 0
 		}
-		t := time.NewTimer(takeoverPoll)
-		select {
-		case <-t.C:
-			still += takeoverPoll
-		case <-ctx.Done():
-			t.Stop()
-			return unsettled(outOfTime(ctx))
+		if err := sd.s.wait(ctx, takeoverPoll); err != nil {
+			return unsettled(err)
 		}
+		still += takeoverPoll
 	}
 	return nil
 }

@@ -198,6 +198,13 @@ func pick(stock []stocked, n int, others map[alloc.ID]bool) (got, rest []stocked
 	return got, rest
 }
 
+// size is how many listings are in stock.
+func (m *poolMemory) size() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.stock)
+}
+
 // suffices reports whether the stock has n listings to take.
 func (m *poolMemory) suffices(n int, others map[alloc.ID]bool) bool {
 	m.mu.Lock()
@@ -241,6 +248,16 @@ func (s slot) enter(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return outOfTime(ctx)
+	}
+}
+
+// tryEnter enters if nobody is in.
+func (s slot) tryEnter() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }
 

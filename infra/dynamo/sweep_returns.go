@@ -115,12 +115,8 @@ func (s *Store) sweepLock(ctx context.Context, pool alloc.PoolName) (unlock func
 		if free {
 			return func(more string) { s.unlock(ctx, pool, token, more) }, stopped
 		}
-		t := time.NewTimer(sweepPoll)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return func(string) {}, ""
+		if s.wait(ctx, sweepPoll) != nil {
+			break
 		}
 	}
 	return func(string) {}, ""
