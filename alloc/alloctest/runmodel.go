@@ -3,6 +3,7 @@ package alloctest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,31 +118,29 @@ func (m *machine) wait(t *rapid.T) {
 	}).Draw(t, "time"))
 }
 
-// advance moves the clock. Of the very second of a key's expiry nothing is promised, so it is left out; and what a pool
-// is to forget is forgotten by the sweep after it, so that one follows.
+// advance moves the clock. Of the very second of a key's expiry nothing is promised, so it is left out; and a pool that
+// forgets may forget what the key took at once or by the next sweep, so that one follows.
 func (m *machine) advance(d time.Duration) {
+	before := m.w.clock.Now()
 	m.w.clock.Advance(d)
-	for m.somethingExpiresNow() {
+	for slices.ContainsFunc(m.expiries(), m.w.clock.Now().Equal) {
 		m.w.clock.Advance(time.Second)
 	}
-	if d >= time.Hour {
+	passed := func(end time.Time) bool { return end.After(before) && end.Before(m.w.clock.Now()) }
+	if d >= time.Hour || slices.ContainsFunc(m.expiries(), passed) {
 		m.sweep()
 	}
 }
 
-func (m *machine) somethingExpiresNow() bool {
-	now := m.w.clock.Now()
+// expiries are the times at which keys expire or have expired.
+func (m *machine) expiries() (ends []time.Time) {
 	for _, k := range m.model.data.claims {
-		if k.born.Add(alloc.KeyRetention).Equal(now) {
-			return true
-		}
+		ends = append(ends, k.born.Add(alloc.KeyRetention))
 	}
 	for _, k := range m.model.data.leases {
-		if k.born.Add(alloc.KeyRetention).Equal(now) {
-			return true
-		}
+		ends = append(ends, k.born.Add(alloc.KeyRetention))
 	}
-	return false
+	return ends
 }
 
 func (m *machine) sweep() {
