@@ -168,15 +168,14 @@ func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, 
 
 // publish lists what a group has put.
 func (sd *seeding) publish(ctx context.Context, g *group) error {
-	var sure, doubtful []listing
-	uncounted := 0 // IDs that count though there is no point in listing them
+	var sure, taken, doubtful []listing
 	for i, f := range g.found {
 		sd.outcomes[g.from+i] = f.outcome
 		switch {
 		case f.list:
 			sure = append(sure, f.listing)
 		case f.count:
-			uncounted++
+			taken = append(taken, f.listing)
 		case f.doubt != "":
 			open, err := sd.unfinished(ctx, f.doubt)
 			if err != nil {
@@ -188,15 +187,10 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 		}
 	}
 	size := sd.head.seeded + int64(len(sd.ids)-g.from)
-	list := drafts(sd.pool, sure, size)
+	// What is taken already, out of a listing of another batch, is listed for the record: so that it is counted once.
+	list := append(drafts(sd.pool, sure, size), relisted(drafts(sd.pool, taken, size))...)
 	for i := range list {
 		list[i].added, list[i].batch = len(list[i].listings), sd.tag
-	}
-	if uncounted > 0 {
-		if len(list) == 0 {
-			list = []draft{{batch: sd.tag}}
-		}
-		list[0].added += uncounted
 	}
 	list = append(list, relisted(drafts(sd.pool, doubtful, size))...)
 	if len(list) == 0 {
