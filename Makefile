@@ -86,9 +86,10 @@ vuln: ## govulncheck; needs the network, hence no part of `make test`
 	$(TOOL) govulncheck ./...
 
 .PHONY: bench
-bench: ## cost and throughput beside the raw engine, on dynoxide in memory; ratios, no verdict
+bench: ## cost and throughput: DynamoDB beside the raw engine (in memory), SQLite, next from memory; ratios, no verdict
 	@$(MAKE) --no-print-directory dynoxide
-	go test -run '^$$' -bench . -benchtime 2s -timeout 60m ./...
+	go test -run "^$$" -bench Dynamo -benchtime 1x -timeout 60m ./infra/dynamo
+	go test -run "^$$" -bench . -benchmem ./infra/sql ./alloc ./web/api
 
 ## Code
 
