@@ -81,7 +81,7 @@ func start(t testing.TB, folder string, settings ...string) *environment {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 
-	cmd := exec.Command(build(t, folder)) //nolint:noctx // it is killed when the test ends
+	cmd := exec.Command(build(t, folder)) // it is killed when the test ends
 	cmd.Env = append([]string{
 		"AWS_LAMBDA_RUNTIME_API=" + server.Listener.Addr().String(), "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_LAMBDA_LOG_FORMAT=JSON",

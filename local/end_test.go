@@ -122,7 +122,7 @@ func claimUntilRefused(t *testing.T, p *program, taken chan<- string) {
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	p := launch(t, newSQLite(t).flags()...)
 	must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p"})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://")) //nolint:noctx // it is a connection to this machine
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://")) // it is a connection to this machine
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"-addr", "127.0.0.1:0", "-token", testToken}, args...)...) //nolint:noctx // it is killed when the test ends
+	cmd := exec.Command(path, append([]string{"-addr", "127.0.0.1:0", "-token", testToken}, args...)...) // it is killed when the test ends
 	cmd.Env = append(os.Environ(), "IDPOOL_DYNAMODB_ENDPOINT=", "IDPOOL_TABLE=", "IDPOOL_DATA=")
 	return cmd
 }

@@ -127,7 +127,7 @@ func TestHelpNamesEveryFlagAndItsTwin(t *testing.T) {
 
 func TestAProgramThatCannotStartSaysWhy(t *testing.T) {
 	dir := t.TempDir()
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is a port of this machine
+	taken, err := net.Listen("tcp", "127.0.0.1:0") // it is a port of this machine
 	if err != nil {
 		t.Fatal(err)
 	}

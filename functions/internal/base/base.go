@@ -76,6 +76,6 @@ func (s Settings) Service(ctx context.Context) (*alloc.Service, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
-	_ = svc.Ready(ctx)
+	_ = svc.Ready(ctx) //nolint:errcheck // see above
 	return svc, nil
 }
