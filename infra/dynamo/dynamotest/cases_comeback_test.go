@@ -68,6 +68,18 @@ func caseP08(s *script) {
 
 func TestP08AReleaseFrozenForAnHour(t *testing.T) { replay(t, caseP08) }
 
+// The releaser dies as soon as the ID is returning: nothing has listed it yet.
+func caseFreedBeforePublished(s *script) {
+	s.newPool("x", "y")
+	st, back := s.beaten(s.on("dying", 0), order(2, ""), toState("x", dynamo.StateReturning))
+	s.decide(back, None)
+	s.decide(st.next(), None)
+	s.kill(st.proc)
+	s.whole()
+}
+
+func TestAReleaserDiesBeforeTheIDIsListed(t *testing.T) { replay(t, caseFreedBeforePublished) }
+
 // P09: the deletion of a return item lands after that of the next generation was put.
 func caseP09(s *script) {
 	s.newPool("x", "y")
@@ -211,3 +223,20 @@ func TestP16AKeyedClaimIsReplayedUnderWrongClocks(t *testing.T) {
 		}
 	})
 }
+
+// A claim's write arrives a second time when its batch has been given up and the ID has come back.
+func caseLateClaim(s *script) {
+	s.newPool("x", "y")
+	st := s.claim(s.on("p", 0), order(2, ""))
+	x := st.until(toState("x", dynamo.StateClaimed))
+	s.decide(x, None)
+	s.answered(s.claim(s.on("thief", 0), order(1, "")), "thief", 1)
+	refused(st, alloc.CodeBusy)
+	if g := s.mem.Item(idKey("x")).Int(dynamo.AttrGeneration); g != 1 {
+		s.fatalf("x has not come back, it is at generation %d", g)
+	}
+	s.arrive(x)
+	s.whole()
+}
+
+func TestAClaimThatArrivesInTheNextGeneration(t *testing.T) { replay(t, caseLateClaim) }

@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -50,36 +51,36 @@ func readsIDs(c Call) bool {
 
 func TestP01AFrozenTwinDoesNotVoidAnEndedRecord(t *testing.T) { replay(t, caseP01) }
 
-// P03: each operation that updates the head is held there while a rebuild begins, or is over.
-func TestP03AHeadUpdateFromBeforeARebuildIsRefused(t *testing.T) {
-	operations := map[string]func(s *script, p *process) *held{
-		"seed": func(s *script, p *process) *held { return s.seed(p, "more", "z").until(updatesHead) },
-		"claim": func(s *script, p *process) *held {
-			return s.claim(p, order(1, "")).until(updatesHead)
-		},
-		"sweep": func(s *script, p *process) *held {
-			s.claim(s.on("dead", 0), order(1, "")).must()
-			time.Sleep(15 * time.Minute)
-			return s.sweep(p).until(movesWindow)
-		},
-	}
-	rebuilds := map[string]func(dynamo.Item){
-		"that is on":   func(it dynamo.Item) { it[dynamo.AttrRebuild] = "rebuild" },
-		"that is over": func(it dynamo.Item) { it[dynamo.AttrSeries] = it.Int(dynamo.AttrSeries) + 1 },
-	}
-	for name, begin := range operations {
-		for when, rebuild := range rebuilds {
-			t.Run(name+" and a rebuild "+when, func(t *testing.T) {
-				replay(t, func(s *script) {
-					s.newPool("x", "y")
-					update := begin(s, s.on("late", 0))
-					s.edit(headKey, rebuild)
-					if a := s.decide(update, None); !isConditionFailed(a.Err) {
-						s.fatalf("the head was updated: %v", a)
-					}
-				})
-			})
+// caseP03 holds an operation at its update of the head while a rebuild begins, or is over.
+func caseP03(begin func(*script, *process) *held, rebuild func(dynamo.Item)) func(*script) {
+	return func(s *script) {
+		s.newPool("x", "y")
+		update := begin(s, s.on("late", 0))
+		s.edit(headKey, rebuild)
+		if a := s.decide(update, None); !isConditionFailed(a.Err) {
+			s.fatalf("the head was updated: %v", a)
 		}
+	}
+}
+
+func seedsOver(s *script, p *process) *held { return s.seed(p, "more", "z").until(updatesHead) }
+
+func leasesOver(s *script, p *process) *held { return s.claim(p, order(1, "")).until(updatesHead) }
+
+func sweepsOver(s *script, p *process) *held {
+	s.claim(s.on("dead", 0), order(1, "")).must()
+	time.Sleep(15 * time.Minute)
+	return s.sweep(p).until(movesWindow)
+}
+
+func rebuildOn(it dynamo.Item) { it[dynamo.AttrRebuild] = "rebuild" }
+
+func rebuildOver(it dynamo.Item) { it[dynamo.AttrSeries] = it.Int(dynamo.AttrSeries) + 1 }
+
+func TestP03AHeadUpdateFromBeforeARebuildIsRefused(t *testing.T) {
+	for name, begin := range map[string]func(*script, *process) *held{"seed": seedsOver, "claim": leasesOver, "sweep": sweepsOver} {
+		t.Run(name+", a rebuild is on", func(t *testing.T) { replay(t, caseP03(begin, rebuildOn)) })
+		t.Run(name+", a rebuild is over", func(t *testing.T) { replay(t, caseP03(begin, rebuildOver)) })
 	}
 }
 
@@ -121,4 +122,29 @@ func TestP07TheSameIDInTwoChunks(t *testing.T) {
 	for name, key := range map[string]string{"without a key": "", "with a key": "key"} {
 		t.Run(name, func(t *testing.T) { replay(t, caseP07(key)) })
 	}
+}
+
+// A batch is cut off between its IDs and its chunk; another batch lists one of the IDs, and that is claimed. The first
+// batch is repeated twice, once cut off again. Found by the model check: the ID was counted by each repeat.
+func TestAnIDThatIsClaimedBeforeItsBatchIsListedIsCountedOnce(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool()
+		cut := s.seed(s.on("cut off", 0), "first", "x", "y")
+		cut.until(write(kindChunk, OpPut))
+		s.kill(cut.proc)
+		s.seed(s.on("other", 0), "second", "x").must()
+		s.answered(s.claim(s.on("client", 0), order(1, "")), "client", 1)
+		again := s.seed(s.on("cut off again", 0), "first", "x", "y")
+		again.past(updatesHead)
+		s.kill(again.proc)
+		s.seed(s.on("last", 0), "first", "x", "y").must()
+		s.sweeps()
+		l := begin(s, s.on("reader", 0), "level", func(ctx context.Context, store *dynamo.Store) (alloc.Level, error) {
+			return store.Level(ctx, pool)
+		}).must()
+		if l.Seeded != 2 || l.Claimed != 1 || l.Available != 1 {
+			s.fatalf("the level is %+v, want 2 seeded, of which one is claimed and one available", l)
+		}
+		s.whole()
+	})
 }

@@ -54,18 +54,17 @@ func putsRecord(c Call) bool   { return c.Op == OpPut && isLedger(c) }
 func provesRecord(c Call) bool { return c.Op == OpUpdate && isLedger(c) }
 func walksLedger(c Call) bool  { return isProof(c) }
 
-// caseP02 is P02 with the lease 1–20 held at one place of its way.
-func caseP02(hold func(Call) bool) func(*script) {
+// caseP02 is P02 with the long lease held at one place of its way, and the first of the short ones at another.
+func caseP02(holdLong, holdFirst func(Call) bool) func(*script) {
 	return func(s *script) {
 		s.newSequence(alloc.SequenceConfig{})
 		a, b := s.on("a", 0), s.on("b", 0)
 		long := s.lease(a, 20, nil)
-		long.until(hold)
+		long.until(holdLong)
 		s.setCounter(9)
 		first, second := s.lease(b, 5, nil), s.lease(b, 5, nil)
-		first.until(putsRecord)
-		second.until(putsRecord)
-		if s.disjoint(first, second, long) == 0 {
+		first.reach(holdFirst)
+		if s.disjoint(second, first, long) == 0 {
 			s.note("all were refused")
 		}
 		if _, err := s.lease(b, 1, nil).end(); !alloc.Is(err, alloc.CodeSequenceStopped) {
@@ -75,10 +74,11 @@ func caseP02(hold func(Call) bool) func(*script) {
 }
 
 func TestP02CounterSetBackWhileALeaseIsInFlight(t *testing.T) {
-	for name, hold := range map[string]func(Call) bool{
-		"before its record": putsRecord, "before its proof": walksLedger, "before it is proven": provesRecord,
-	} {
-		t.Run(name, func(t *testing.T) { replay(t, caseP02(hold)) })
+	places := map[string]func(Call) bool{"its record": putsRecord, "its proof": walksLedger, "it is proven": provesRecord}
+	for long, holdLong := range places {
+		for first, holdFirst := range places {
+			t.Run("long held before "+long+", short before "+first, func(t *testing.T) { replay(t, caseP02(holdLong, holdFirst)) })
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ const attrState = "st"
 func isKeyRecord(c Call) bool { return strings.HasPrefix(c.Key().PK, "K#") }
 
 // scriptConfig is what the Stores of schedules are made of, but for table and clock.
-var scriptConfig = dynamo.Config{}
+var scriptConfig = dynamo.Config{IntN: func(int) int { return 0 }}
 
 // What an item of the pool is.
 type itemKind int

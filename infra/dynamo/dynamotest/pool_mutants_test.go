@@ -2,7 +2,11 @@ package dynamotest
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"idpool/infra/dynamo"
 )
@@ -53,7 +57,7 @@ var poolMutants = []mutant{
 		call: untested(idTo(dynamo.StateClaimed), dynamo.AttrState),
 	},
 	{
-		name: "a claim does not test the generation", runs: 20000,
+		name: "a claim does not test the generation", runs: 20000, schedule: caseLateClaim,
 		call: untested(idTo(dynamo.StateClaimed), dynamo.AttrGeneration),
 	},
 	{
@@ -65,7 +69,7 @@ var poolMutants = []mutant{
 		call: on(write(kindRecord, OpPut), func(c *Call) { c.Cond = dynamo.Cond{} }),
 	},
 	{
-		name: "a key record is replaced without its version", runs: 20000,
+		name: "a key record is replaced without its version", schedule: caseTwoExchanges,
 		call: untested(write(kindRecord, OpUpdate), dynamo.AttrVersion),
 	},
 	{
@@ -84,22 +88,148 @@ var poolMutants = []mutant{
 		name: "the window moves without its old value", runs: 5000,
 		call: untested(movesWindow, dynamo.AttrLow),
 	},
+	{
+		name: "stock is leased beyond the tail", runs: 500,
+		call: untested(leasesStock, dynamo.AttrNext),
+	},
+	{
+		name: "the head's updates do not test series and rebuild", schedule: caseP03(seedsOver, rebuildOver),
+		call: untested(updatesHead, dynamo.AttrSeries, dynamo.AttrRebuild),
+	},
+	{
+		name: "an ID is freed before it is published", runs: 5000, schedule: caseFreedBeforePublished,
+		around: freedFirst,
+	},
+	{
+		name: "the low mark moves apart from the tail", runs: 20000,
+		around: apart,
+	},
+	{
+		name: "the record of a void that never happened keeps its version", schedule: caseLateVoid,
+		around: versionKept,
+	},
+	{
+		name: "a return item is dropped by age", runs: 20000, schedule: caseP08,
+		around: droppedByAge,
+	},
+	{
+		name: "the return item of a void record comes after it", runs: 20000,
+		around: voidFirst,
+	},
+	{
+		name: "a void record expires", runs: 0, schedule: caseP12,
+		call: on(recordTo(dynamo.RecordVoid), func(c *Call) { c.Update.Remove = nil }),
+	},
+	{
+		name: "a claim does not know its own token", runs: 2000,
+		answer: func(c Call, a Answer) Answer {
+			if failed, ok := errors.AsType[*dynamo.ConditionFailed](a.Err); ok && kindOf(c.Key()) == kindID && failed.Old != nil {
+				failed.Old[dynamo.AttrToken] = "somebody else's"
+			}
+			return a
+		},
+	},
+	{
+		name: "a key record is changed without its token", schedule: caseLateFailure,
+		call: untested(write(kindRecord, OpUpdate), dynamo.AttrToken),
+	},
+	{
+		// Each of the two alone changes nothing: every condition on a record's version also tests that it is live,
+		// and a record that has left that state never returns to it (a new one has a new token). So the version of one that is
+		// not live is never looked at; and where it is raised, the state need not be.
+		name: "a record is ended without raising its version, and changed without a test of its state", runs: 20000,
+		call: func(c Call) Call {
+			c = untested(write(kindRecord, OpUpdate), dynamo.AttrState)(c)
+			return on(recordTo(dynamo.RecordEnded, dynamo.RecordVoid, dynamo.RecordFailed), func(c *Call) { c.Update.Add = nil })(c)
+		},
+	},
 }
 
+// leasesStock is the update of the head that takes chunks.
+func leasesStock(c Call) bool { return updatesHead(c) && c.Update.Add[dynamo.AttrNext] > 0 }
+
 // apart splits the update that moves the window and raises the tail in one: the window first, the tail after it.
-func apart(t dynamo.Table) dynamo.Table {
+func apart(next dynamo.Table) dynamo.Table {
 	return Through(func(ctx context.Context, c Call) Answer {
-		if !movesWindow(c) {
-			return c.Do(ctx, t)
+		if _, both := c.Update.Set[dynamo.AttrTail]; !both || !movesWindow(c) {
+			return c.Do(ctx, next)
 		}
-		lo := c
-		lo.Update = dynamo.Update{Set: map[string]any{dynamo.AttrLow: c.Update.Set[dynamo.AttrLow]}}
-		if a := lo.Do(ctx, t); a.Err != nil {
+		low := c
+		low.Update = dynamo.Update{Set: map[string]any{dynamo.AttrLow: c.Update.Set[dynamo.AttrLow]}}
+		if a := low.Do(ctx, next); a.Err != nil {
 			return a
 		}
-		c.Update = cloneUpdate(c.Update)
 		delete(c.Update.Set, dynamo.AttrLow)
 		c.Cond = without(c.Cond, dynamo.AttrLow)
-		return c.Do(ctx, t)
+		return c.Do(ctx, next)
+	})
+}
+
+// freedFirst frees an ID as soon as it is returning, before anything lists it.
+func freedFirst(next dynamo.Table) dynamo.Table {
+	return Through(func(ctx context.Context, c Call) Answer {
+		a := c.Do(ctx, next)
+		if a.Err == nil && idTo(dynamo.StateReturning)(c) {
+			Call{
+				Op: OpUpdate, Keys: c.Keys,
+				Update: dynamo.Update{
+					Set:    map[string]any{dynamo.AttrState: dynamo.StateFree},
+					Add:    map[string]int64{dynamo.AttrGeneration: 1},
+					Remove: []string{dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy, dynamo.AttrKey},
+				},
+				Cond: dynamo.All(dynamo.Eq(dynamo.AttrState, dynamo.StateReturning), dynamo.Eq(dynamo.AttrGeneration, a.Item.Int(dynamo.AttrGeneration))),
+			}.Do(ctx, next)
+		}
+		return a
+	})
+}
+
+// versionKept leaves out the write that only raises the version of a key record.
+func versionKept(next dynamo.Table) dynamo.Table {
+	return Through(func(ctx context.Context, c Call) Answer {
+		if write(kindRecord, OpUpdate)(c) && len(c.Update.Set) == 0 && len(c.Update.Remove) == 0 {
+			c = Call{Op: OpGet, Keys: c.Keys}
+		}
+		return c.Do(ctx, next)
+	})
+}
+
+// droppedByAge drops return items that are older than ten minutes, whatever became of their IDs.
+func droppedByAge(next dynamo.Table) dynamo.Table {
+	return Through(func(ctx context.Context, c Call) Answer {
+		a := c.Do(ctx, next)
+		if c.Op != OpQuery || kindOf(c.Key()) != kindReturn {
+			return a
+		}
+		a.Page.Items = slices.DeleteFunc(a.Page.Items, func(it dynamo.Item) bool {
+			old := it.Int(dynamo.AttrDue) < time.Now().Add(-10*time.Minute).UnixMilli()
+			if old {
+				Call{Op: OpDelete, Keys: []dynamo.Key{it.Key()}}.Do(ctx, next)
+			}
+			return old
+		})
+		return a
+	})
+}
+
+// voidFirst puts the return item of a void record after the record has become void.
+func voidFirst(next dynamo.Table) dynamo.Table {
+	var mu sync.Mutex
+	waiting := map[string]Call{} // by the hash of the key
+	return Through(func(ctx context.Context, c Call) Answer {
+		if write(kindReturn, OpPut)(c) && c.Item.Str(dynamo.AttrReason) == dynamo.ReasonVoid {
+			mu.Lock()
+			defer mu.Unlock()
+			waiting["K#"+c.Item.Str(dynamo.AttrKey)] = c
+			return Answer{}
+		}
+		a := c.Do(ctx, next)
+		if a.Err == nil && recordTo(dynamo.RecordVoid)(c) {
+			mu.Lock()
+			put := waiting[c.Key().PK]
+			mu.Unlock()
+			put.Do(ctx, next)
+		}
+		return a
 	})
 }

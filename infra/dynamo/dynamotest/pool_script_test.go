@@ -116,10 +116,11 @@ func toState(id alloc.ID, state string) func(Call) bool {
 	}
 }
 
-// recordTo is an update of a key record to the state.
-func recordTo(state string) func(Call) bool {
+// recordTo is an update of a key record to one of the states.
+func recordTo(states ...string) func(Call) bool {
 	return func(c Call) bool {
-		return c.Op == OpUpdate && kindOf(c.Key()) == kindRecord && c.Update.Set[dynamo.AttrState] == state
+		to, ok := c.Update.Set[dynamo.AttrState].(string)
+		return c.Op == OpUpdate && kindOf(c.Key()) == kindRecord && ok && slices.Contains(states, to)
 	}
 }
 
@@ -156,4 +157,15 @@ func (s *script) stateIs(id alloc.ID, want alloc.State) {
 	if it := s.mem.Item(idKey(id)); stateOf(it) != want {
 		s.fatalf("%s is %v, want it %s", id, it, want)
 	}
+}
+
+// steal claims the ID for somebody else, who is answered it.
+func (s *script) steal(id alloc.ID) {
+	g := s.mem.Item(idKey(id)).Int(dynamo.AttrGeneration)
+	s.arrive(&held{proc: &process{name: "thief"}, call: Call{
+		Op: OpUpdate, Keys: []dynamo.Key{idKey(id)},
+		Update: dynamo.Update{Set: map[string]any{dynamo.AttrState: dynamo.StateClaimed, dynamo.AttrToken: "thief of " + string(id)}},
+		Cond:   dynamo.All(dynamo.Eq(dynamo.AttrState, dynamo.StateFree), dynamo.Eq(dynamo.AttrGeneration, g)),
+	}})
+	s.world.answered[listing{id, g}] = "thief"
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"idpool/alloc"
@@ -27,6 +28,8 @@ type listing struct {
 type poolWorld struct {
 	mem  *Memory
 	fail func(format string, args ...any)
+
+	writing sync.Mutex // one write at a time, so that what was there before it is known
 
 	ids       map[alloc.ID]dynamo.Item // the ID items
 	owner     map[listing]string       // the first token that took it
@@ -66,6 +69,8 @@ func (w *poolWorld) table() dynamo.Table {
 		if !c.Write() {
 			return c.Do(ctx, w.mem)
 		}
+		w.writing.Lock()
+		defer w.writing.Unlock()
 		before := w.mem.Item(c.Key())
 		a := c.Do(ctx, w.mem)
 		if e := alloc.CodeOf(a.Err); e == alloc.CodeInternal && !isConditionFailed(a.Err) {

@@ -98,23 +98,27 @@ func (st *step[T]) next() *held {
 	return nil
 }
 
-// until lets the operation's calls through up to the first that matches, which waits on, and returns it.
-func (st *step[T]) until(match func(Call) bool) *held {
-	for {
+// reach lets the operation's calls through up to the first that matches, which waits on, and returns it; nil where the
+// operation ends before.
+func (st *step[T]) reach(match func(Call) bool) *held {
+	for h := st.next(); h != nil; h = st.next() {
 		for _, h := range st.s.calls() {
 			if h.act == st.act && match(h.call) {
 				return h
 			}
 		}
-		h := st.next()
-		switch {
-		case h == nil:
-			st.s.fatalf("%s ended (%v, %v) without the call that the schedule waits for", st.name, st.result, st.err)
-		case match(h.call):
-			return h
-		}
 		st.s.decide(h, None)
 	}
+	return nil
+}
+
+// until is reach of a call that the operation must come to.
+func (st *step[T]) until(match func(Call) bool) *held {
+	h := st.reach(match)
+	if h == nil {
+		st.s.fatalf("%s ended (%v, %v) without the call that the schedule waits for", st.name, st.result, st.err)
+	}
+	return h
 }
 
 // past lets the operation's calls through, the first that matches included, and returns the answer to that.
@@ -135,9 +139,4 @@ func (st *step[T]) must() T {
 		st.s.fatalf("%s: %v", st.name, err)
 	}
 	return result
-}
-
-// both is a pattern of calls.
-func both(a, b func(Call) bool) func(Call) bool {
-	return func(c Call) bool { return a(c) && b(c) }
 }

@@ -126,10 +126,54 @@ func (p *poolCheck) whole(seeded int) {
 	}
 }
 
+// thief claims one ID, which it is answered.
+func (p *poolCheck) thief() {
+	p.t.Helper()
+	c, err := p.claim(order(1, ""))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.world.answer("thief "+string(c.Token), 1, c)
+}
+
+// replays repeats a keyed claim: the same answer, and nothing more is taken.
+func (p *poolCheck) replays(o alloc.ClaimOrder, want alloc.Claim) {
+	p.t.Helper()
+	got, err := p.claim(o)
+	if err != nil || !got.Replayed || joinIDs(got.IDs) != joinIDs(want.IDs) || got.Token != want.Token {
+		p.t.Errorf("a repeat got %+v, %v; want %+v", got, err, want)
+	}
+}
+
+// cutOff carries the order out, loses an ID to a thief, and dies at the first call that matches, which is not made.
+func (p *poolCheck) cutOff(o alloc.ClaimOrder, match func(Call) bool) {
+	p.t.Helper()
+	dead, stolen := false, false
+	table := NewFaults(p.a.table, func(c Call) Fault {
+		if !stolen && idTo(dynamo.StateClaimed)(c) {
+			stolen = true
+			p.thief()
+		}
+		if dead = dead || match(c); dead {
+			return LostRequest
+		}
+		return None
+	})
+	if c, err := storeOn(p.t, table).Claim(p.t.Context(), o); err == nil {
+		p.t.Fatalf("answered %+v", c)
+	}
+	if !dead {
+		p.t.Fatal("the claim did not come to the place at which it is cut off")
+	}
+}
+
 // claimAtEveryWrite carries a claim out under every fault, repeats it on an error, and shows that the pool of n is whole.
-func claimAtEveryWrite(t *testing.T, n int, o alloc.ClaimOrder) {
+func claimAtEveryWrite(t *testing.T, n int, o alloc.ClaimOrder, stolen bool) {
 	atEveryWrite(t, func(t *testing.T, a *attempt) {
 		p := newPoolCheck(t, a, n)
+		if stolen {
+			a.meanwhile = p.thief
+		}
 		got, first := again(t, a, func(ctx context.Context, s *dynamo.Store) (alloc.Claim, error) { return s.Claim(ctx, o) })
 		if unknown(first) && o.Key == nil {
 			p.unheard = int(o.Count)
@@ -144,35 +188,35 @@ func claimAtEveryWrite(t *testing.T, n int, o alloc.ClaimOrder) {
 	})
 }
 
-// replays repeats a keyed claim: the same answer, and nothing more is taken.
-func (p *poolCheck) replays(o alloc.ClaimOrder, want alloc.Claim) {
-	p.t.Helper()
-	got, err := p.claim(o)
-	if err != nil || !got.Replayed || joinIDs(got.IDs) != joinIDs(want.IDs) || got.Token != want.Token {
-		p.t.Errorf("a repeat got %+v, %v; want %+v", got, err, want)
+func TestClaimsSurviveAFaultAtEveryWrite(t *testing.T) {
+	for name, row := range map[string]struct {
+		ids    int
+		o      alloc.ClaimOrder
+		stolen bool
+	}{
+		"one ID":                                     {4, order(1, ""), false},
+		"one ID, while another takes one":            {4, order(1, ""), true},
+		"a batch":                                    {8, order(3, ""), false},
+		"a batch, while another takes one of it":     {8, order(3, ""), true},
+		"one ID with a key":                          {4, order(1, "key"), false},
+		"one ID with a key, another takes one":       {4, order(1, "key"), true},
+		"a batch with a key":                         {8, order(3, "key"), false},
+		"a batch with a key, another takes one":      {8, order(3, "key"), true},
+		"a batch with a key that empties the pool":   {3, order(3, "key"), false},
+		"a batch with a key and the last, contended": {4, order(3, "key"), true},
+	} {
+		t.Run(name, func(t *testing.T) { claimAtEveryWrite(t, row.ids, row.o, row.stolen) })
 	}
 }
 
-func TestAClaimSurvivesAFaultAtEveryWrite(t *testing.T) { claimAtEveryWrite(t, 4, order(1, "")) }
-func TestABatchSurvivesAFaultAtEveryWrite(t *testing.T) { claimAtEveryWrite(t, 7, order(3, "")) }
-func TestAKeyedClaimSurvivesAFaultAtEveryWrite(t *testing.T) {
-	claimAtEveryWrite(t, 4, order(1, "key"))
-}
-func TestAKeyedBatchSurvivesAFaultAtEveryWrite(t *testing.T) {
-	claimAtEveryWrite(t, 4, order(3, "key"))
-}
-
-// A keyed claim of all that is left: the repeat finds an empty pool.
-func TestAKeyedClaimOfTheLastIDsSurvivesAFaultAtEveryWrite(t *testing.T) {
-	claimAtEveryWrite(t, 3, order(3, "key"))
-}
-
-// A batch that the pool cannot fill takes nothing, wherever it is cut off.
+// A batch that turns out not to be had, one ID of it having been taken by another, gives back what it took, wherever it
+// is cut off. Its key claims as soon as there are IDs again.
 func TestABatchGivenUpSurvivesAFaultAtEveryWrite(t *testing.T) {
 	for name, key := range map[string]string{"without a key": "", "with a key": "key"} {
 		t.Run(name, func(t *testing.T) {
 			atEveryWrite(t, func(t *testing.T, a *attempt) {
-				p := newPoolCheck(t, a, 2)
+				p := newPoolCheck(t, a, 3)
+				a.meanwhile = p.thief
 				o := order(3, key)
 				c, err := storeOn(t, a.faults).Claim(t.Context(), o)
 				if err == nil {
@@ -183,23 +227,51 @@ func TestABatchGivenUpSurvivesAFaultAtEveryWrite(t *testing.T) {
 				}
 				p.settle()
 				if key == "" {
-					p.whole(2)
+					p.whole(3)
 					return
 				}
-				if c, err := p.claim(o); !alloc.Is(err, alloc.CodePoolExhausted) {
-					t.Errorf("a repeat got %+v, %v; want the pool exhausted", c, err)
+				if a.meanwhile != nil { // the fault came before the first claim
+					p.thief()
+					a.meanwhile = nil
 				}
-				p.settle()
+				p.untilExhausted(o)
 				p.seed("more", 2)
 				got, err := p.claim(o)
 				if err != nil {
 					t.Fatalf("with IDs again: %v", err)
 				}
 				p.world.answer("client", 3, got)
-				p.whole(4)
+				p.whole(5)
 			})
 		})
 	}
+}
+
+// untilAnswered repeats a keyed claim that can be had.
+func (p *poolCheck) untilAnswered(who string, o alloc.ClaimOrder) {
+	p.t.Helper()
+	c, err := p.claim(o)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.world.answer(who, o.Count, c)
+}
+
+// untilExhausted repeats a keyed claim that cannot be had: it may be busy until a sweep has settled what came before.
+func (p *poolCheck) untilExhausted(o alloc.ClaimOrder) {
+	p.t.Helper()
+	var err error
+	for range 3 {
+		var c alloc.Claim
+		if c, err = p.claim(o); err == nil {
+			p.t.Fatalf("answered %+v of too few", c)
+		}
+		p.settle()
+		if alloc.Is(err, alloc.CodePoolExhausted) {
+			return
+		}
+	}
+	p.t.Fatalf("the last repeat got %v, want the pool exhausted", err)
 }
 
 func TestSeedingSurvivesAFaultAtEveryWrite(t *testing.T) {
@@ -223,23 +295,23 @@ func TestSeedingSurvivesAFaultAtEveryWrite(t *testing.T) {
 	})
 }
 
-// A sweep of stock that a dead process took with it, of a batch that was given up and of a key's that was.
+// A sweep finds the stock of a dead process, a batch that was cut off while it was given back, a keyed one that is void
+// and one that was about to be.
 func TestASweepSurvivesAFaultAtEveryWrite(t *testing.T) {
 	atEveryWrite(t, func(t *testing.T, a *attempt) {
-		p := newPoolCheck(t, a, 4)
-		first, err := p.claim(order(1, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.world.answer("first", 1, first)
-		for _, o := range []alloc.ClaimOrder{order(9, ""), order(8, "key")} {
-			if c, err := p.claim(o); err == nil {
-				t.Fatalf("%d of 3 were answered: %+v", o.Count, c)
-			}
-		}
+		p := newPoolCheck(t, a, 3)
+		p.cutOff(order(3, ""), idTo(dynamo.StateReturning))
+		p.seed("second", 3)
+		p.cutOff(order(3, "void"), idTo(dynamo.StateReturning))
+		p.seed("third", 3)
+		p.cutOff(order(3, "live"), recordTo(dynamo.RecordVoid))
+		p.seed("fourth", 3)
+		p.cutOff(order(3, ""), idTo(dynamo.StateClaimed))
 		time.Sleep(15 * time.Minute)
 		again(t, a, func(ctx context.Context, s *dynamo.Store) (alloc.SweepReport, error) { return s.Sweep(ctx, pool) })
-		p.whole(4)
+		p.settle()
+		p.untilAnswered("live", order(3, "live"))
+		p.whole(12)
 	})
 }
 

@@ -9,9 +9,39 @@ import (
 	"idpool/infra/dynamo"
 )
 
-// everyWriteFaults are what may happen to a single write. Each leaves the client with an answer or with an error after
-// which it repeats.
-var everyWriteFaults = []Fault{Refused, LostRequest, AppliedButFailed, Throttled, Repeated, Delayed}
+// trouble is what may happen at a single write: a fault, or the death of the process. Each leaves the client with an
+// answer, or with an error after which it repeats.
+type trouble struct {
+	name string
+	at   func(write int) func(Call) Fault
+}
+
+var troubles = []trouble{
+	{Refused.String(), Refused.at},
+	{LostRequest.String(), LostRequest.at},
+	{AppliedButFailed.String(), AppliedButFailed.at},
+	{Throttled.String(), Throttled.at},
+	{Repeated.String(), Repeated.at},
+	{Delayed.String(), Delayed.at},
+	{"death before it", func(n int) func(Call) Fault { return death(n, LostRequest) }},
+	{"death after it", func(n int) func(Call) Fault { return death(n, AppliedButFailed) }},
+}
+
+// at is a plan with the fault at one write.
+func (f Fault) at(write int) func(Call) Fault { return Nth(write, Call.Write, f) }
+
+// death is a plan by which one write is the last call: it has the fault, and nothing after it is made.
+func death(write int, last Fault) func(Call) Fault {
+	dead, plan := false, last.at(write)
+	return func(c Call) Fault {
+		if dead {
+			return LostRequest
+		}
+		f := plan(c)
+		dead = f != None
+		return f
+	}
+}
 
 // storeOn starts a process: a Store with nothing in memory over the table.
 func storeOn(t testing.TB, table dynamo.Table) *dynamo.Store {
@@ -32,27 +62,34 @@ type attempt struct {
 	faults *Faults      // the same, with the fault
 	plan   func(Call) Fault
 	hit    bool
+
+	// meanwhile, if it is not nil, is done once, by somebody else, just before the first ID is claimed through faults.
+	meanwhile func()
 }
 
 // watch puts a wrapper below the fault.
 func (a *attempt) watch(t dynamo.Table) {
 	a.table = t
 	a.faults = NewFaults(t, func(c Call) Fault {
+		if then := a.meanwhile; then != nil && idTo(dynamo.StateClaimed)(c) {
+			a.meanwhile = nil
+			then()
+		}
 		f := a.plan(c)
 		a.hit = a.hit || f != None
 		return f
 	})
 }
 
-// atEveryWrite runs the scenario once for every fault at every write that it makes through attempt.faults. The
+// atEveryWrite runs the scenario once for every trouble at every write that it makes through attempt.faults. The
 // scenario has a fresh table and a bubble of its own.
 func atEveryWrite(t *testing.T, scenario func(t *testing.T, a *attempt)) {
-	for _, fault := range everyWriteFaults {
-		t.Run(fault.String(), func(t *testing.T) {
+	for _, trouble := range troubles {
+		t.Run(trouble.name, func(t *testing.T) {
 			writes := 0
 			for hit := true; hit; writes++ {
 				synctest.Test(t, func(t *testing.T) {
-					a := &attempt{mem: NewMemory(), plan: Nth(writes, Call.Write, fault)}
+					a := &attempt{mem: NewMemory(), plan: trouble.at(writes)}
 					a.watch(a.mem)
 					scenario(t, a)
 					hit = a.hit
