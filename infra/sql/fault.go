@@ -13,8 +13,10 @@ import (
 
 // Why OpenSQLite refuses a file; see with errors.Is.
 var (
-	ErrForeignFile = errors.New("the file is not a database of idpool; choose another path")
+	ErrForeignFile = errors.New("the file is not a database of idpool; choose another path, or restore the file from a backup if it was one")
 	ErrNewerSchema = errors.New("the file was written by a newer version of idpool; use that version or a later one")
+	ErrReadOnly    = errors.New("the database may not be written; give the program write access to the file and its folder")
+	ErrNoAccess    = errors.New("the database file cannot be opened; its folder has to be there, and the program needs access to both")
 	ErrDamaged     = errors.New("the database file is damaged; stop every program that uses it and restore it from a backup")
 )
 
@@ -38,13 +40,19 @@ func locked(err error) bool {
 	return false
 }
 
-// damaged reports whether err means that the file's content is not what SQLite wrote.
-func damaged(err error) bool {
+// refused names the reason for which a file cannot be opened.
+func refused(err error) error {
 	switch resultCode(err) {
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return true
+	case lib.SQLITE_CORRUPT:
+		return errors.Join(ErrDamaged, err)
+	case lib.SQLITE_NOTADB:
+		return errors.Join(ErrForeignFile, err)
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM:
+		return errors.Join(ErrReadOnly, err)
+	case lib.SQLITE_CANTOPEN:
+		return errors.Join(ErrNoAccess, err)
 	}
-	return false
+	return err
 }
 
 // fault translates an error of the engine; an error of the domain and nil pass as they are. What it returns says that
@@ -62,10 +70,9 @@ func fault(err error) error {
 	if locked(err) {
 		return busy(err)
 	}
-	if damaged(err) {
-		return alloc.Errorf(alloc.CodeInternal, "the database is damaged; an operator must restore it").Because(err)
-	}
 	switch resultCode(err) {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return alloc.Errorf(alloc.CodeInternal, "the database is damaged; an operator must restore it").Because(err)
 	case lib.SQLITE_FULL:
 		return unavailable("the database has no room left on its disk; try again when an operator has made some").After(time.Minute).Because(err)
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:

@@ -81,7 +81,7 @@ func TestDamagedPage(t *testing.T) {
 		}
 		return
 	}
-	defer s.Close() //nolint:errcheck // damaged
+	defer s.Close()
 	for name, err := range map[string]error{
 		"claim": second(s.Claim(t.Context(), one("p"))),
 		"read":  second(s.Pool(t.Context(), "p")),

@@ -68,7 +68,7 @@ func census(t testing.TB, path string, pool alloc.PoolName) map[alloc.State]allo
 		if err != nil {
 			return err
 		}
-		defer rows.Close() //nolint:errcheck // rows.Err below has what matters
+		defer rows.Close()
 		for rows.Next() {
 			var state alloc.State
 			var n alloc.Count

@@ -37,7 +37,7 @@ func migrate(ctx context.Context, conn *dbsql.Conn, steps []string) (err error) 
 	}
 	defer func() {
 		if err != nil {
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) // fails only where there is nothing to roll back
+			conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) //nolint:errcheck // fails only where there is nothing to roll back
 		}
 	}()
 	version, err := checkFile(ctx, conn, len(steps)) // as it is now, under the lock

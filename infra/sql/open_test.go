@@ -15,7 +15,7 @@ import (
 func TestOpenRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(t *testing.T, path string)
-		want error // nil for any
+		want error
 	}{
 		"a database of somebody else": {func(t *testing.T, path string) {
 			edit(t, path, `CREATE TABLE theirs (a)`)
@@ -28,7 +28,11 @@ func TestOpenRefuses(t *testing.T) {
 			if write != nil {
 				t.Fatal(write)
 			}
-		}, ErrDamaged},
+		}, ErrForeignFile},
+		"a database whose header is overwritten": {func(t *testing.T, path string) {
+			storeThere(t, path)
+			overwrite(t, path, 0, 16)
+		}, ErrForeignFile},
 		"a schema of the future": {func(t *testing.T, path string) {
 			storeThere(t, path)
 			edit(t, path, `PRAGMA user_version = 99`)
@@ -41,12 +45,12 @@ func TestOpenRefuses(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, nil},
+		}, ErrNoAccess},
 		"a path in a folder that is not there": {func(t *testing.T, path string) {
 			if err := os.Remove(filepath.Dir(path)); err != nil {
 				t.Fatal(err)
 			}
-		}, nil},
+		}, ErrNoAccess},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := newFile(t)
@@ -56,7 +60,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatalf("opened; want a refusal (close: %v)", s.Close())
 			}
-			if c.want != nil && !errors.Is(err, c.want) {
+			if !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 			if !strings.Contains(err.Error(), path) {
@@ -167,7 +171,7 @@ func TestMigrateLeavesTheOldSchemaWhenItFails(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() //nolint:errcheck // goes back to its pool
+		defer conn.Close()
 		if err := migrate(t.Context(), conn, append(good, `CREATE TABLE later (b INTEGER) STRICT`)); err == nil {
 			t.Error("migrate with a step that cannot work: got no error")
 		}

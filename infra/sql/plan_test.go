@@ -48,7 +48,7 @@ func explain(t *testing.T, path, query string, args int) string {
 		if err != nil {
 			return err
 		}
-		defer rows.Close() //nolint:errcheck // rows.Err below has what matters
+		defer rows.Close()
 		for rows.Next() {
 			var id, parent, unused int
 			var detail string

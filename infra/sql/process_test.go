@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	dbsql "database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,17 +20,34 @@ import (
 	"idpool/alloc"
 )
 
-// TestMain runs the test binary as one of several processes when it is started with "claimer PATH".
+// TestMain runs the test binary as one of several processes when it is started with "claimer PATH" or "opener PATH".
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if args := flag.Args(); len(args) == 2 && args[0] == "claimer" {
+	switch args := flag.Args(); {
+	case len(args) == 2 && args[0] == "claimer":
 		if err := claimer(args[1], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(0)
+	case len(args) == 2 && args[0] == "opener":
+		fmt.Println(opener(args[1]))
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+}
+
+// opener opens the file and says what came of it.
+func opener(path string) string {
+	s, err := OpenSQLite(context.Background(), Config{Path: path})
+	switch {
+	case errors.Is(err, ErrReadOnly):
+		return "read-only"
+	case errors.Is(err, ErrNoAccess):
+		return "no access"
+	case err != nil:
+		return err.Error()
+	}
+	return errors.Join(errors.New("opened"), s.Close()).Error()
 }
 
 // claimer claims from the pool p and leases from the sequence q with several callers, until the pool is exhausted. It
@@ -39,7 +57,7 @@ func claimer(path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // the parent looks at the file
+	defer s.Close()
 	var callers sync.WaitGroup
 	var mu sync.Mutex
 	for i := range 4 {

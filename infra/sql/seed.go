@@ -4,14 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"io"
+	"fmt"
 	"slices"
 	"strconv"
 
 	"idpool/alloc"
 )
 
-// Seed adds the IDs that the pool does not know.
+// Seed adds the IDs that the pool does not know. In a pool that forgets, the repeat of a batch by the same job is known
+// for seedRetention.
 func (s *Store) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 	b.IDs = slices.Clone(b.IDs) // the step may outlive this call
 	return write(ctx, s.writer, func(t *tx) ([]alloc.SeedOutcome, error) { return s.seed(t, b) })
@@ -90,7 +91,8 @@ func (t *tx) seedBatch(p poolRow, job alloc.JobID, batch string) ([]alloc.SeedOu
 	if err != nil || !found {
 		return nil, false, err
 	}
-	return decodeOutcomes(letters), true, nil
+	outcomes, err := decodeOutcomes(letters)
+	return outcomes, true, err
 }
 
 // outcomeLetters are how outcomes are kept.
@@ -104,23 +106,27 @@ func encodeOutcomes(outcomes []alloc.SeedOutcome) string {
 	return string(letters)
 }
 
-func decodeOutcomes(letters string) []alloc.SeedOutcome {
+func decodeOutcomes(letters string) ([]alloc.SeedOutcome, error) {
 	byLetter := map[byte]alloc.SeedOutcome{}
 	for outcome, letter := range outcomeLetters {
 		byLetter[letter] = outcome
 	}
 	outcomes := make([]alloc.SeedOutcome, 0, len(letters))
 	for i := range len(letters) {
-		outcomes = append(outcomes, byLetter[letters[i]])
+		outcome, known := byLetter[letters[i]]
+		if !known {
+			return nil, fmt.Errorf("a seed batch has the outcome %q", letters[i])
+		}
+		outcomes = append(outcomes, outcome)
 	}
-	return outcomes
+	return outcomes, nil
 }
 
 // batchDigest names a batch by its IDs, with their lengths so that no two lists run into each other.
 func batchDigest(ids []alloc.ID) string {
 	h := sha256.New()
 	for _, id := range ids {
-		_, _ = io.WriteString(h, strconv.Itoa(len(id))+":"+string(id)) // a hash never fails
+		h.Write([]byte(strconv.Itoa(len(id)) + ":" + string(id)))
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

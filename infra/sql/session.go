@@ -54,6 +54,6 @@ func (s *session) end(statement string) error {
 // statements alive, with its locks and its log.
 func (s *session) discard() {
 	s.statements.close()
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // this error is what makes database/sql close it
-	_ = s.conn.Close()                                           // already closed: reports just that
+	s.conn.Raw(func(any) error { return driver.ErrBadConn }) //nolint:errcheck // this error is what makes database/sql close it
+	s.conn.Close()                                           //nolint:errcheck // it is closed already, and says so
 }

@@ -20,10 +20,7 @@ const applicationID = 0x6964706c
 // openSQLite opens the file for one writer and several readers, with its schema up to date.
 func openSQLite(ctx context.Context, c Config) (writing, reading *dbsql.DB, err error) {
 	fail := func(err error) (*dbsql.DB, *dbsql.DB, error) {
-		if damaged(err) {
-			err = errors.Join(ErrDamaged, err)
-		}
-		return nil, nil, fmt.Errorf("sql: open %s: %w", c.Path, err)
+		return nil, nil, fmt.Errorf("sql: open %s: %w", c.Path, refused(err))
 	}
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
@@ -86,7 +83,9 @@ func prepareFile(ctx context.Context, db *dbsql.DB) error {
 		return fmt.Errorf("the file system does not allow a write-ahead log (journal mode %q); use a local one", mode)
 	}
 	if version == len(steps) {
-		return nil
+		// Where a file may not be written SQLite opens it to read, and says so only at the first change: here is one of nothing.
+		_, err := conn.ExecContext(ctx, `UPDATE pools SET pool = pool WHERE false`)
+		return err
 	}
 	return migrate(ctx, conn, steps)
 }

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	dbsql "database/sql"
 	"errors"
 	"sync"
 	"time"
@@ -53,14 +52,13 @@ type Store struct {
 	now    func() time.Time
 	writer *writer
 	reader *reader
-	dbs    []*dbsql.DB
 	close  func() error
 }
 
 var _ alloc.Store = (*Store)(nil)
 
-// OpenSQLite opens the file, brings its schema up to date and returns a ready Store. ErrForeignFile, ErrNewerSchema and
-// ErrDamaged say why a file is refused; nothing in it is changed then.
+// OpenSQLite opens the file, brings its schema up to date and returns a ready Store. ErrForeignFile, ErrNewerSchema,
+// ErrDamaged, ErrReadOnly and ErrNoAccess say why a file is refused; nothing in it is changed then.
 func OpenSQLite(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
 	if err != nil {

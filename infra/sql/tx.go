@@ -101,7 +101,7 @@ func (s *statements) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, stmt := range s.byText {
-		_ = stmt.Close() // nothing depends on it any more
+		stmt.Close() //nolint:errcheck // nothing depends on it any more
 	}
 	s.byText = nil
 }

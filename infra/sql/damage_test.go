@@ -1,0 +1,81 @@
+package sql
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"idpool/alloc"
+)
+
+// Whatever stands in the file: opening and using it ends in answers or in errors of the domain, never in a panic.
+func TestSpoiledFile(t *testing.T) {
+	good := newFile(t)
+	storeThere(t, good)
+	content, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pageSize = 4096
+	folder, files := t.TempDir(), 0
+	var pages []int
+	for at := 0; at < len(content); at += pageSize {
+		pages = append(pages, at)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		spoiled := bytes.Clone(content)
+		for range rapid.IntRange(1, 4).Draw(rt, "places") {
+			at := rapid.SampledFrom(pages).Draw(rt, "page") + rapid.IntRange(0, pageSize-1).Draw(rt, "at")
+			copy(spoiled[at:], rapid.SliceOfN(rapid.Byte(), 1, 64).Draw(rt, "bytes"))
+		}
+		if rapid.IntRange(0, 9).Draw(rt, "cut") == 0 {
+			spoiled = spoiled[:rapid.IntRange(1, len(spoiled)).Draw(rt, "length")]
+		}
+		files++
+		path := filepath.Join(folder, fmt.Sprint(files)+".db")
+		if err := os.WriteFile(path, spoiled, 0o600); err != nil {
+			rt.Fatal(err)
+		}
+		s, err := OpenSQLite(t.Context(), Config{Path: path})
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		for name, err := range useAll(t.Context(), s) {
+			if err == nil {
+				continue
+			}
+			if _, ok := errors.AsType[*alloc.Error](err); !ok {
+				rt.Errorf("%s: got the bare error %v, want one of the domain", name, err)
+			}
+		}
+	})
+}
+
+// useAll calls what reads and writes most tables.
+func useAll(ctx context.Context, s *Store) map[string]error {
+	_, _, createSequence := s.CreateSequence(ctx, "q", alloc.SequenceConfig{}.WithDefaults())
+	_, _, createPool := s.CreatePool(ctx, "other", alloc.PoolConfig{}.WithDefaults())
+	return map[string]error{
+		"create sequence": createSequence,
+		"create pool":     createPool,
+		"claim":           second(s.Claim(ctx, one("p"))),
+		"claim with key":  second(s.Claim(ctx, keyed(50, "k"))),
+		"inspect":         second(s.Inspect(ctx, "p", "id-00050")),
+		"seed":            second(s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "j", IDs: []alloc.ID{"id-00001", "new"}})),
+		"lease":           second(s.Lease(ctx, alloc.LeaseOrder{Sequence: "q", Count: 1})),
+		"leases":          second(s.Leases(ctx, "q", 0, 10)),
+		"level":           second(s.Level(ctx, "p")),
+		"list":            second(s.ListPools(ctx, "", 10)),
+		"list sequences":  second(s.ListSequences(ctx, "", 10)),
+		"sweep":           second(s.Sweep(ctx, "p")),
+		"record":          s.Record(ctx, alloc.AuditRecord{ID: "r"}),
+		"records":         second(s.Records(ctx, "", 10)),
+	}
+}
