@@ -20,6 +20,7 @@ const (
 // never are; whoever makes one waits for the answer and had rather repeat by himself.
 func (s *Store) insist(ctx context.Context, call func() error) error {
 	var throttles, losses int
+	var doubt bool // an earlier attempt may have been applied
 	for pause := insistFirst; ; pause = min(2*pause, insistLongest) {
 		err := call()
 		switch alloc.CodeOf(err) {
@@ -29,6 +30,9 @@ func (s *Store) insist(ctx context.Context, call func() error) error {
 			losses++
 		default:
 			return err
+		}
+		if doubt = doubt || isUnknown(err); doubt {
+			err = unsettled(err)
 		}
 		if throttles == insistThrottle || losses == insistLost {
 			return err

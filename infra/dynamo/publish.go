@@ -16,7 +16,7 @@ const (
 	unitBytes = 1024
 
 	// chunkOverhead is the size of a chunk but for pool name and listings, with every number at its longest.
-	chunkOverhead = 128
+	chunkOverhead = 96
 
 	// publishTries bounds how often chunks are placed anew because others were faster.
 	publishTries = 100
