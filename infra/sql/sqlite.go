@@ -26,9 +26,11 @@ func openSQLite(ctx context.Context, c Config) (writing, reading *dbsql.DB, err 
 	if err != nil {
 		return fail(err)
 	}
-	// The writer asks again by itself, so that it can give up when its caller does: no busy_timeout.
+	// The writer asks for the lock again by itself, so that it can give up when its caller does: no busy_timeout. Seeding
+	// random IDs touches a page for each: a cache of 16 MB and a checkpoint at 32 MB of log spare a fifth of the time (measured).
 	writing, err = connect(path, 1, url.Values{"_pragma": {
-		"busy_timeout(0)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)",
+		"busy_timeout(0)", "synchronous(FULL)", "foreign_keys(1)",
+		"cache_size(-16384)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)",
 	}})
 	if err != nil {
 		return fail(err)
