@@ -74,7 +74,7 @@ func (s *Store) giveUp(ctx context.Context, t *taker, have []listing, err error)
 		return err
 	}
 	if berr := s.giveBack(ctx, t, have); berr != nil {
-		return unsettled(err) // they stay claimed, and nobody has heard of them
+		return unsettled(err) // some stay taken, and nobody has heard of them
 	}
 	if alloc.Is(err, alloc.CodePoolExhausted) {
 		// Others may have met us and be giving back as we do: that too few are free cannot be said.

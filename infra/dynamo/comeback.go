@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"idpool/alloc"
@@ -26,6 +27,9 @@ type homecoming struct {
 	item    Item // the return item; nil where there is none of its own
 }
 
+// errSeededAgain says that an ID was seeded again, in a pool that forgets, before whoever had taken it gave it back.
+var errSeededAgain = errors.New("an ID was seeded again before it was given back")
+
 // giveBack brings back IDs that a batch without a key has taken. Without an error at least step 1 is done for each, and
 // the rest by this call or by the next sweep.
 func (s *Store) giveBack(ctx context.Context, t *taker, ls []listing) error {
@@ -40,15 +44,18 @@ func (s *Store) giveBack(ctx context.Context, t *taker, ls []listing) error {
 			errs[i] = nil
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := firstOf(errs); err != nil {
+		return err
 	}
 	homes := make([]*homecoming, len(ls))
-	each(len(ls), claimWidth, func(i int) { homes[i], _, _ = s.turnBack(ctx, t.pool, items[i]) }) //nolint:errcheck // a sweep repeats it
-	_ = s.bringBack(ctx, t.pool, homes)                                                           //nolint:errcheck // a sweep repeats it
-	return nil
+	each(len(ls), claimWidth, func(i int) {
+		home, moved, _ := s.turnBack(ctx, t.pool, items[i]) //nolint:errcheck // a sweep repeats it
+		if homes[i] = home; moved {
+			errs[i] = errSeededAgain
+		}
+	})
+	_ = s.bringBack(ctx, t.pool, homes) //nolint:errcheck // a sweep repeats it
+	return firstOf(errs)
 }
 
 // turnBack does step 2 for a return item. Without an error and a homecoming the ID is not to come back by this item;

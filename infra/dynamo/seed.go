@@ -100,7 +100,7 @@ type seeding struct {
 	outcomes []alloc.SeedOutcome
 	puts     slot // as wide as seedWidth
 
-	open map[string]bool // jobs: whether one of their batches is unfinished
+	others map[string]*otherJob // jobs whose IDs were met
 }
 
 func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
@@ -117,7 +117,7 @@ func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
 	return &seeding{
 		s: s, pool: b.Pool, forget: h.pool.Config.Policy == alloc.PolicyForget, job: job,
 		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, token: string(alloc.NewToken()), head: h,
-		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), puts: make(slot, seedWidth), open: map[string]bool{},
+		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), puts: make(slot, seedWidth), others: map[string]*otherJob{},
 	}
 }
 
@@ -129,41 +129,60 @@ func digestOf(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// begin opens the batch's record, or takes it over from a run that was cut off. done says that there is nothing left.
-func (sd *seeding) begin(ctx context.Context) (done bool, err error) {
+// begin opens the batch's record, or takes it over from a run that was cut off. finisher is the run that has carried it
+// to its end, if one has.
+func (sd *seeding) begin(ctx context.Context) (finisher string, err error) {
 	it := item(sd.key, Item{
 		AttrState: batchOpen, AttrRun: sd.token, AttrFrom: sd.head.tl, AttrSeries: sd.head.series,
 		AttrGeneration: sd.s.now().Unix(), AttrMarked: int64(0),
 	})
 	err = sd.insist(ctx, func() error { return sd.s.table.Put(ctx, it, Absent(AttrPK)) })
 	old, met := refusedBy(err)
-	if err != nil && !met {
-		return false, err
+	switch {
+	case err != nil && !met:
+		return "", err
+	case !met, old.Str(AttrRun) == sd.token:
+		sd.know(it)
+		return "", nil
+	case old.Str(AttrState) == batchDone:
+		return old.Str(AttrRun), nil
 	}
-	if met && old.Str(AttrRun) != sd.token {
-		if old.Str(AttrState) == batchDone {
-			return true, nil
+	return "", sd.takeOver(ctx, old.Str(AttrRun), batchOpen)
+}
+
+// reopen takes over a batch that was carried to its end.
+func (sd *seeding) reopen(ctx context.Context, finisher string) error {
+	return sd.takeOver(ctx, finisher, batchDone)
+}
+
+func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
+	var it Item
+	err := sd.insist(ctx, func() (err error) {
+		it, err = sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrRun: sd.token, AttrState: batchOpen}},
+			All(Eq(AttrRun, from), Eq(AttrState, state)))
+		return err
+	})
+	if now, met := refusedBy(err); met {
+		if now.Str(AttrRun) != sd.token {
+			return errTakenOver
 		}
-		err := sd.insist(ctx, func() (err error) {
-			it, err = sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrRun: sd.token}},
-				All(Eq(AttrRun, old.Str(AttrRun)), Eq(AttrState, batchOpen)))
-			return err
-		})
-		if now, met := refusedBy(err); met {
-			if now.Str(AttrRun) != sd.token {
-				return false, errTakenOver
-			}
-			it = now
-		} else if err != nil {
-			return false, err
-		}
+		it = now
+	} else if err != nil {
+		return err
 	}
+	sd.know(it)
+	return nil
+}
+
+func (sd *seeding) know(it Item) {
 	sd.from, sd.series, sd.gen, sd.marked = it.Int(AttrFrom), it.Int(AttrSeries), it.Int(AttrGeneration), it.Int(AttrMarked)
 	if !sd.forget {
 		sd.gen = 0
 	}
-	return false, nil
 }
+
+// runTag is the part of a run's token by which an ID names it.
+func runTag(token string) string { return token[:min(6, len(token))] }
 
 // mark writes into the record that a group is put, if this run is still the one at work: whoever repeats the batch from
 // now on looks for it among the published. It is asked after the tail is known and before a chunk is placed at it. So

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"idpool/alloc"
@@ -14,6 +15,7 @@ type found struct {
 	count   bool   // it counts as added with the next chunk
 	list    bool   // it is to be listed
 	doubt   string // a job that has put it and may not have listed it; "" for none
+	run     string // of that job, where it has put the ID again; else ""
 }
 
 // group is a stretch of the batch with what was found of it.
@@ -26,12 +28,18 @@ type group struct {
 
 // run puts the batch group by group, side by side, and publishes the groups in order.
 func (sd *seeding) run(ctx context.Context) ([]alloc.SeedOutcome, error) {
-	done, err := sd.begin(ctx)
+	finisher, err := sd.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if done {
-		return sd.report(ctx)
+	if finisher != "" {
+		whole, err := sd.report(ctx, finisher)
+		if err == nil && !whole {
+			err = sd.reopen(ctx, finisher)
+		}
+		if err != nil || whole {
+			return sd.outcomes, err
+		}
 	}
 	if err := sd.findListed(ctx); err != nil {
 		return nil, unsettled(err)
@@ -110,7 +118,7 @@ func (sd *seeding) settle(ctx context.Context, g *group) error {
 
 // put puts an ID that the pool does not know.
 func (sd *seeding) put(ctx context.Context, id alloc.ID) (found, error) {
-	it := sd.newID(id, sd.gen)
+	it := sd.newID(id, sd.gen, sd.tag)
 	err := sd.insist(ctx, func() error { return sd.s.table.Put(ctx, it, Absent(AttrPK)) })
 	if old, met := refusedBy(err); met {
 		return sd.known(ctx, id, old, false)
@@ -118,8 +126,8 @@ func (sd *seeding) put(ctx context.Context, id alloc.ID) (found, error) {
 	return found{outcome: alloc.SeedAdded, listing: listing{id, sd.gen}, count: true, list: true}, err
 }
 
-func (sd *seeding) newID(id alloc.ID, gen int64) Item {
-	return item(idKey(sd.pool, id), Item{AttrState: StateFree, AttrGeneration: gen, AttrJob: sd.job, AttrBatch: sd.tag})
+func (sd *seeding) newID(id alloc.ID, gen int64, batch string) Item {
+	return item(idKey(sd.pool, id), Item{AttrState: StateFree, AttrGeneration: gen, AttrJob: sd.job, AttrBatch: batch})
 }
 
 // known judges an ID that is there. before says that its group may have been published by an earlier run.
@@ -127,32 +135,48 @@ func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, before bool)
 	state, l := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}
 	ours := it.Str(AttrJob) == sd.job
 	switch {
-	case it == nil && before, ours && it.Str(AttrBatch) == sd.tag:
+	case it == nil && before, sd.owns(it):
 		// Put by this batch; one that is not there any more was claimed and forgotten since.
 		unlisted := !sd.listed[id]
 		return found{outcome: alloc.SeedAdded, listing: l, count: unlisted, list: unlisted && state == StateFree}, nil
 	case ours:
-		return found{outcome: alloc.SeedAdded, listing: l, doubt: doubtOf(it)}, nil
+		return doubtful(alloc.SeedAdded, l, it), nil
 	case sd.forget && (state == StateForgotten || expired(it, sd.s.now())):
 		return sd.putAgain(ctx, id, it)
 	case state == StateFree || state == StateReturning:
-		return found{outcome: alloc.SeedDuplicate, listing: l, doubt: doubtOf(it)}, nil
+		return doubtful(alloc.SeedDuplicate, l, it), nil
 	}
 	return found{outcome: alloc.SeedConflict}, nil
 }
 
-// doubtOf is the job that has put a free ID that has never come back: it may not have listed it yet.
-func doubtOf(it Item) string {
-	if it.Str(AttrState) != StateFree {
-		return ""
-	}
-	return it.Str(AttrJob)
+// owns reports whether this batch has put the ID, in whichever run.
+func (sd *seeding) owns(it Item) bool {
+	tag, _ := batchOf(it)
+	return it.Str(AttrJob) == sd.job && tag == sd.tag
 }
 
-// putAgain seeds an ID that the pool has forgotten, in the place of what is left of it and of a higher generation.
+// batchOf is the tag of the batch that has put an ID and, where the ID stood in the place of a forgotten one, the run.
+func batchOf(it Item) (tag, run string) {
+	tag, run, _ = strings.Cut(it.Str(AttrBatch), "/")
+	return tag, run
+}
+
+// doubtful is an ID that another batch has put. While it is free, that one may not have listed it yet.
+func doubtful(o alloc.SeedOutcome, l listing, it Item) found {
+	f := found{outcome: o, listing: l}
+	if it.Str(AttrState) == StateFree {
+		f.doubt = it.Str(AttrJob)
+		_, f.run = batchOf(it)
+	}
+	return f
+}
+
+// putAgain seeds an ID that the pool has forgotten, in the place of what is left of it and of a higher generation. It
+// names the run: such a put is not held back by one of the same batch before it, so one of a run that was overtaken may
+// come when the batch is done, and only a repeat lists it.
 func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, error) {
 	gen := max(sd.gen, old.Int(AttrGeneration)+1)
-	it := sd.newID(id, gen)
+	it := sd.newID(id, gen, sd.tag+"/"+runTag(sd.token))
 	err := sd.insist(ctx, func() error {
 		return sd.s.table.Put(ctx, it, All(
 			Eq(AttrState, old.Str(AttrState)), Eq(AttrToken, old.Str(AttrToken)), Eq(AttrGeneration, old.Int(AttrGeneration))))
@@ -168,7 +192,7 @@ func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, 
 
 // publish lists what a group has put.
 func (sd *seeding) publish(ctx context.Context, g *group) error {
-	var sure, taken, doubtful []listing
+	var sure, taken, unsure []listing
 	for i, f := range g.found {
 		sd.outcomes[g.from+i] = f.outcome
 		switch {
@@ -177,12 +201,12 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 		case f.count:
 			taken = append(taken, f.listing)
 		case f.doubt != "":
-			open, err := sd.unfinished(ctx, f.doubt)
+			other, err := sd.finished(ctx, f.doubt)
 			if err != nil {
 				return err
 			}
-			if open {
-				doubtful = append(doubtful, f.listing)
+			if other.open || f.run != "" && !other.runs[f.run] {
+				unsure = append(unsure, f.listing)
 			}
 		}
 	}
@@ -192,7 +216,7 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 	for i := range list {
 		list[i].added, list[i].batch = len(list[i].listings), sd.tag
 	}
-	list = append(list, relisted(drafts(sd.pool, doubtful, size))...)
+	list = append(list, relisted(drafts(sd.pool, unsure, size))...)
 	if len(list) == 0 {
 		return nil
 	}
@@ -203,12 +227,18 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 	return err
 }
 
-// unfinished reports whether the job has a batch for this pool, other than this one, that was not carried to its end: so
-// that what it has put may not be listed. It is asked after the ID was seen.
-func (sd *seeding) unfinished(ctx context.Context, job string) (bool, error) {
-	if open, known := sd.open[job]; known {
-		return open, nil
+// otherJob is how far a job has come with its batches for this pool, but for this one.
+type otherJob struct {
+	open bool            // one was not carried to its end: what it has put may not be listed
+	runs map[string]bool // those that have carried one to its end
+}
+
+// finished reads how far a job has come. It is asked after an ID of its was seen.
+func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) {
+	if other := sd.others[job]; other != nil {
+		return other, nil
 	}
+	other := &otherJob{runs: map[string]bool{}}
 	q := Query{PK: batchKey(job, sd.pool, "").PK, From: batchPrefix(sd.pool), To: batchPrefix(sd.pool) + "~"}
 	for {
 		var page Page
@@ -217,17 +247,18 @@ func (sd *seeding) unfinished(ctx context.Context, job string) (bool, error) {
 			return err
 		})
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for _, it := range page.Items {
-			if it.Str(AttrState) == batchOpen && it.Key() != sd.key {
-				sd.open[job] = true
-				return true, nil
+			if it.Str(AttrState) == batchDone {
+				other.runs[runTag(it.Str(AttrRun))] = true
+			} else if it.Key() != sd.key {
+				other.open = true
 			}
 		}
 		if !page.More || len(page.Items) == 0 {
-			sd.open[job] = false
-			return false, nil
+			sd.others[job] = other
+			return other, nil
 		}
 		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
 	}
@@ -273,15 +304,20 @@ func (sd *seeding) findListed(ctx context.Context) error {
 	return nil
 }
 
-// report answers a batch that was carried to its end before.
-func (sd *seeding) report(ctx context.Context) ([]alloc.SeedOutcome, error) {
+// report answers a batch that was carried to its end before, by the run given. whole is false where another run has put
+// an ID that may not be listed.
+func (sd *seeding) report(ctx context.Context, finisher string) (whole bool, err error) {
 	states := make(map[alloc.ID]Item, len(sd.ids))
 	if err := sd.insist(ctx, func() error { return sd.s.readIDs(ctx, sd.pool, sd.ids, states) }); err != nil {
-		return nil, err
+		return false, err
 	}
+	whole = true
 	for i, id := range sd.ids {
 		it := states[id]
+		_, run := batchOf(it)
 		switch state := it.Str(AttrState); {
+		case sd.owns(it) && state == StateFree && run != "" && run != runTag(finisher):
+			whole = false
 		case it == nil || it.Str(AttrJob) == sd.job:
 			sd.outcomes[i] = alloc.SeedAdded
 		case state == StateFree || state == StateReturning || state == StateForgotten:
@@ -290,5 +326,5 @@ func (sd *seeding) report(ctx context.Context) ([]alloc.SeedOutcome, error) {
 			sd.outcomes[i] = alloc.SeedConflict
 		}
 	}
-	return sd.outcomes, nil
+	return whole, nil
 }
