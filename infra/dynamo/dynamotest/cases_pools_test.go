@@ -1,7 +1,6 @@
 package dynamotest
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -122,29 +121,4 @@ func TestP07TheSameIDInTwoChunks(t *testing.T) {
 	for name, key := range map[string]string{"without a key": "", "with a key": "key"} {
 		t.Run(name, func(t *testing.T) { replay(t, caseP07(key)) })
 	}
-}
-
-// A batch is cut off between its IDs and its chunk; another batch lists one of the IDs, and that is claimed. The first
-// batch is repeated twice, once cut off again. Found by the model check: the ID was counted by each repeat.
-func TestAnIDThatIsClaimedBeforeItsBatchIsListedIsCountedOnce(t *testing.T) {
-	replay(t, func(s *script) {
-		s.newPool()
-		cut := s.seed(s.on("cut off", 0), "first", "x", "y")
-		cut.until(write(kindChunk, OpPut))
-		s.kill(cut.proc)
-		s.seed(s.on("other", 0), "second", "x").must()
-		s.answered(s.claim(s.on("client", 0), order(1, "")), "client", 1)
-		again := s.seed(s.on("cut off again", 0), "first", "x", "y")
-		again.past(updatesHead)
-		s.kill(again.proc)
-		s.seed(s.on("last", 0), "first", "x", "y").must()
-		s.sweeps()
-		l := begin(s, s.on("reader", 0), "level", func(ctx context.Context, store *dynamo.Store) (alloc.Level, error) {
-			return store.Level(ctx, pool)
-		}).must()
-		if l.Seeded != 2 || l.Claimed != 1 || l.Available != 1 {
-			s.fatalf("the level is %+v, want 2 seeded, of which one is claimed and one available", l)
-		}
-		s.whole()
-	})
 }

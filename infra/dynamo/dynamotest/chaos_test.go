@@ -25,12 +25,15 @@ type chaos struct {
 	rng    *rand.Rand
 	config dynamo.Config // of every process, but for table and clock
 
-	weights  []weight      // of what happens to a call
-	wild     int           // per mille of steps with an event beside the calls
-	sticky   int           // per cent of steps on which the act of the last one goes on
-	jumps    time.Duration // how much time may still be jumped over
-	standing bool          // a clock stood still during a freeze
-	broken   []string      // violations that the world saw
+	weights  []weight        // of what happens to a call
+	wild     int             // per mille of steps with an event beside the calls
+	sticky   int             // per cent of steps on which the act of the last one goes on
+	jumps    time.Duration   // how much time may be jumped over
+	leaps    []time.Duration // of the jumps, beside the usual ones
+	expire   func()          // removes what has expired
+	standing bool            // a clock stood still during a freeze
+	broken   []string        // violations that the world saw
+	came     map[string]bool // what the schedule came to
 
 	late    []*held
 	last    *act
@@ -70,6 +73,8 @@ func newChaos(t *testing.T, seed uint64, mem *Memory, table dynamo.Table, mutate
 		stage: newStage(mem, table), t: t,
 		rng:     rand.New(rand.NewPCG(seed, 0x1d9001)),
 		running: map[*act]func(){},
+		came:    map[string]bool{},
+		expire:  func() { mem.Expire(time.Now()) },
 	}
 	c.mutate = mutate
 	c.config.IntN = locked(rand.New(rand.NewPCG(seed, 0x5704e)))
@@ -109,6 +114,8 @@ func (c *chaos) fail(format string, args ...any) {
 	c.broken = append(c.broken, fmt.Sprintf(format, args...))
 	c.note("VIOLATION: "+format, args...)
 }
+
+func (c *chaos) saw(what string) { c.came[what] = true }
 
 // spawn starts a process with a clock that is wrong by up to five minutes.
 func (c *chaos) spawn() *process {
@@ -229,7 +236,9 @@ func (c *chaos) fateOf(h *held) {
 // event is what happens beside the calls.
 func (c *chaos) event() {
 	p := c.living[c.rng.IntN(len(c.living))]
-	switch c.rng.IntN(6) {
+	switch c.rng.IntN(7) {
+	case 6:
+		c.expire()
 	case 0:
 		c.crash(p)
 	case 1:
@@ -256,7 +265,8 @@ func (c *chaos) crash(p *process) {
 
 // jump lets seconds to hours pass; frozen processes may wake up with a clock that stood still meanwhile.
 func (c *chaos) jump() {
-	d := []time.Duration{time.Second, time.Minute, 3 * time.Minute, 11 * time.Minute, time.Hour, 3 * time.Hour}[c.rng.IntN(6)]
+	leaps := append([]time.Duration{time.Second, time.Minute, 3 * time.Minute, 11 * time.Minute, time.Hour, 3 * time.Hour}, c.leaps...)
+	d := leaps[c.rng.IntN(len(leaps))]
 	if d = min(d, c.jumps-c.jumped); d <= 0 {
 		return
 	}
@@ -296,7 +306,9 @@ func (c *chaos) lateArrival() {
 	i := c.rng.IntN(len(c.late))
 	h := c.late[i]
 	c.late = slices.Delete(c.late, i, i+1)
-	c.arrive(h)
+	if a := c.arrive(h); a.Err == nil {
+		c.saw("a late write that was applied")
+	}
 }
 
 // calm ends the faults: late writes arrive or are lost for good, everybody wakes up, everything under way ends.

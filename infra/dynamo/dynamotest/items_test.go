@@ -64,10 +64,13 @@ func isKind(kind itemKind) func(Call) bool {
 	return func(c Call) bool { return kindOf(c.Key()) == kind }
 }
 
+// stateForgotten is the state of an ID that a pool with PolicyForget has handed out without a key.
+const stateForgotten alloc.State = "forgotten"
+
 // states are the states of ID items as stored.
 var states = map[string]alloc.State{
 	dynamo.StateFree: alloc.StateFree, dynamo.StateHeld: alloc.StateHeld, dynamo.StateClaimed: alloc.StateClaimed,
-	dynamo.StateReturning: alloc.StateReturning, dynamo.StateRetired: alloc.StateRetired,
+	dynamo.StateReturning: alloc.StateReturning, dynamo.StateRetired: alloc.StateRetired, dynamo.StateForgotten: stateForgotten,
 }
 
 func stateOf(it dynamo.Item) alloc.State { return states[it.Str(dynamo.AttrState)] }

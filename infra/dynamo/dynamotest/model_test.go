@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,54 +39,85 @@ func sequences(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Table
 	return newSequenceRun(t, seed, mutate)
 }
 
-// playSeed plays one schedule and returns what it broke.
-func playSeed(t *testing.T, k kind, seed uint64, mutate func(dynamo.Table) dynamo.Table, traced bool) (broken []string, report string) {
+// playSeed plays one schedule and returns how it went.
+func playSeed(t *testing.T, k kind, seed uint64, mutate func(dynamo.Table) dynamo.Table, traced bool) *chaos {
+	var c *chaos
 	synctest.Test(t, func(t *testing.T) {
 		r := k(t, seed, mutate)
-		c := r.state()
+		c = r.state()
 		c.traced = traced
 		r.run()
-		broken = c.broken
-		if traced {
-			report = c.report()
-		}
 	})
-	return broken, report
+	return c
 }
 
-// search plays schedules and fails with the first that breaks a promise.
-func search(t *testing.T, k kind, runs int) {
+// search plays schedules and fails with the first that breaks a promise, or when they do not come to what is worth
+// coming to: then they prove little.
+func search(t *testing.T, k kind, runs int, worth ...string) {
 	if *seedFlag != 0 {
-		if broken, report := playSeed(t, k, *seedFlag, nil, true); len(broken) > 0 {
-			t.Errorf("seed %d: %s", *seedFlag, report)
+		c := playSeed(t, k, *seedFlag, nil, true)
+		if len(c.broken) > 0 {
+			t.Errorf("seed %d broke: %s", *seedFlag, c.report())
 		} else {
-			t.Logf("seed %d breaks nothing:\n%s", *seedFlag, report)
+			t.Logf("seed %d broke nothing: %s", *seedFlag, c.report())
 		}
 		return
 	}
 	if *runsFlag > 0 {
 		runs = *runsFlag
 	}
-	seed, found := atomic.Uint64{}, atomic.Bool{}
-	seed.Store(*fromFlag)
-	end := *fromFlag + uint64(runs)
+	s := searcher{k: k, end: *fromFlag + uint64(runs), came: map[string]int{}}
+	s.next.Store(*fromFlag)
 	began := time.Now()
 	t.Run("schedules", func(t *testing.T) {
 		for shard := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
-				for n := seed.Add(1) - 1; n < end && !found.Load(); n = seed.Add(1) - 1 {
-					if broken, _ := playSeed(t, k, n, nil, false); len(broken) > 0 {
-						found.Store(true)
-						_, report := playSeed(t, k, n, nil, true)
-						t.Errorf("seed %d broke: %v\nplayed again:\n%s", n, broken, report)
-					}
-				}
+				s.run(t)
 			})
 		}
 	})
-	t.Logf("%d schedules from seed %d, %.0f a second", runs, *fromFlag, float64(runs)/time.Since(began).Seconds())
+	t.Logf("%d schedules from seed %d, %.0f a second; so many came to: %v", runs, *fromFlag, float64(runs)/time.Since(began).Seconds(), s.came)
+	for _, what := range worth {
+		if s.came[what] == 0 && !t.Failed() {
+			t.Errorf("no schedule came to: %s", what)
+		}
+	}
 }
 
-func TestModelOfPools(t *testing.T)     { search(t, pools, 2000) }
-func TestModelOfSequences(t *testing.T) { search(t, sequences, 2000) }
+// searcher hands out seeds to shards and gathers what their schedules came to.
+type searcher struct {
+	k     kind
+	next  atomic.Uint64
+	end   uint64
+	found atomic.Bool
+
+	mu   sync.Mutex
+	came map[string]int
+}
+
+func (s *searcher) run(t *testing.T) {
+	for n := s.next.Add(1) - 1; n < s.end && !s.found.Load(); n = s.next.Add(1) - 1 {
+		c := playSeed(t, s.k, n, nil, false)
+		if len(c.broken) > 0 {
+			s.found.Store(true)
+			t.Errorf("seed %d broke: %v\nplayed again: %s", n, c.broken, playSeed(t, s.k, n, nil, true).report())
+		}
+		s.mu.Lock()
+		for what := range c.came {
+			s.came[what]++
+		}
+		s.mu.Unlock()
+	}
+}
+
+func TestModelOfPools(t *testing.T) {
+	search(t, pools, 2000, "an ID that came back", "an ID seeded again", "free listings published again",
+		"a key record void", "a key record failed at once", "a key record replaced", "listings exchanged",
+		"a claim refused as exhausted", "a claim replayed", "a late write that was applied")
+}
+
+func TestModelOfSequences(t *testing.T) {
+	search(t, sequences, 2000, "a counter edited", "a sequence stopped", "a lease refused as exhausted", "a lease replayed",
+		"a late write that was applied")
+}

@@ -69,7 +69,7 @@ func (m mutant) caught(t *testing.T) {
 		}
 	}
 	for seed := uint64(1); seed <= uint64(m.runs); seed++ {
-		if broken, _ := playSeed(t, m.kind, seed, m.table, false); len(broken) > 0 {
+		if broken := playSeed(t, m.kind, seed, m.table, false).broken; len(broken) > 0 {
 			t.Logf("caught by seed %d: %s", seed, broken[0])
 			return
 		}

@@ -23,6 +23,9 @@ type poolRun struct {
 	claim int // number of claims begun
 	forms []func(*process)
 	extra alloc.Count // what the head counts as seeded beyond the truth
+
+	policy alloc.Policy
+	long   bool // goes on beyond the retention of keys
 }
 
 // poolKey is one Idempotency-Key and what became of it.
@@ -45,7 +48,15 @@ func newPoolRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Tabl
 	w := newPoolWorld(mem)
 	r := &poolRun{w: w}
 	r.chaos = newChaos(t, seed, mem, w.table(), mutate)
-	w.fail = r.fail
+	w.fail, w.saw = r.fail, r.saw
+	r.policy = alloc.PolicyKeep
+	if r.chance(25) {
+		r.policy = alloc.PolicyForget
+	}
+	if r.long = r.chance(15); r.long {
+		r.jumps, r.leaps = 80*time.Hour, []time.Duration{13 * time.Hour, 25 * time.Hour}
+	}
+	r.expire = w.expire
 	r.size = 1 + r.rng.IntN(9)
 	r.left = 8 + r.rng.IntN(22)
 	var ids []alloc.ID
@@ -107,14 +118,23 @@ func (r *poolRun) claimKeyed(p *process) {
 		return
 	}
 	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Key: k.key}, func(c alloc.Claim) {
-		r.w.answer(k.name, k.n, c)
-		switch {
-		case k.first == nil:
-			k.first = &c
-		case k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs):
-			r.fail("%s was answered %v, and then %v", k.name, *k.first, c)
-		}
+		r.keyed(k, c)
 	})
+}
+
+// keyed holds the answer of a key against its first one. Where more time may pass than a key is remembered, all that is
+// known is that one token always names the same IDs.
+func (r *poolRun) keyed(k *poolKey, c alloc.Claim) {
+	r.w.answer(k.name, k.n, c)
+	if c.Replayed {
+		r.saw("a claim replayed")
+	}
+	switch {
+	case k.first == nil || r.long:
+		k.first = &c
+	case k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs):
+		r.fail("%s was answered %v, and then %v", k.name, *k.first, c)
+	}
 }
 
 // claimMismatched uses the key for another request: it never gets anything once the key has been answered.
@@ -122,7 +142,7 @@ func (r *poolRun) claimMismatched(p *process, k *poolKey) {
 	n, key, answered := k.otherN, k.otherKey, k.first != nil
 	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: n, By: "client", Key: key}, func(c alloc.Claim) {
 		r.w.answer(k.name, n, c)
-		if answered {
+		if answered && !r.long {
 			r.fail("%s was answered %v although its fingerprint is another", k.name, c)
 		}
 		if k.key != key {
@@ -140,22 +160,29 @@ func (r *poolRun) claims(p *process, who string, o alloc.ClaimOrder, answered fu
 		defer delete(r.w.watchers, a)
 		switch {
 		case p.dead:
-			if o.Key == nil {
-				r.w.unheardOf += o.Count
-			}
+			r.lost(o)
 		case err == nil:
 			answered(c)
 		case alloc.Is(err, alloc.CodePoolExhausted):
+			r.saw("a claim refused as exhausted")
 			if !r.standing {
 				r.w.exhausted(a, o.Count)
 			}
 		case !slices.Contains(claimRefusals, alloc.CodeOf(err)):
 			r.fail("%s: %v", who, err)
-		case unknown(err) && o.Key == nil:
-			r.w.unheardOf += o.Count
+		case unknown(err):
+			r.lost(o)
 		}
 	})
 	r.w.claims(a)
+}
+
+// lost books a claim whose outcome nobody knows. Without a key its IDs may stay claimed, and so may those of a key that
+// has been forgotten when its client comes again.
+func (r *poolRun) lost(o alloc.ClaimOrder) {
+	if o.Key == nil || r.long {
+		r.w.unheardOf += o.Count
+	}
 }
 
 // claimRefusals are what a claim may be refused with here, beside exhausted.
@@ -182,12 +209,14 @@ func (r *poolRun) seeds(p *process, b alloc.SeedBatch) *act {
 		for i, id := range b.IDs {
 			it := r.w.ids[id]
 			mine := it != nil && it.Str(dynamo.AttrJob) == string(b.Job)
-			if mine != (outcomes[i] == alloc.SeedAdded) {
+			if r.policy == alloc.PolicyForget {
+				mine = mine && outcomes[i] == alloc.SeedAdded // it may have been claimed, and seeded again by another, since
+			} else if mine != (outcomes[i] == alloc.SeedAdded) {
 				r.fail("%s: %s is %s, and the item is %v", b.Job, id, outcomes[i], it)
 				continue
 			}
 			r.w.promised[id] = true
-			if mine && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
+			if mine && it != nil && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
 				r.fail("%s: %s was added and cannot be claimed", b.Job, id)
 			}
 		}
@@ -227,7 +256,7 @@ func (r *poolRun) run() {
 	defer r.stop()
 	admin := r.spawn()
 	create := do(r.chaos, admin, "create", func(ctx context.Context, s *dynamo.Store) (alloc.Pool, error) {
-		p, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{}.WithDefaults())
+		p, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{Policy: r.policy}.WithDefaults())
 		return p, err
 	}, func(_ *act, _ alloc.Pool, err error) {
 		if err != nil {
@@ -311,13 +340,10 @@ func (r *poolRun) retry(k *poolKey) {
 			last = err
 			switch {
 			case err == nil:
-				r.w.answer(k.name, k.n, c)
-				if k.first != nil && (k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs)) {
-					r.fail("%s was answered %v, and at last %v", k.name, *k.first, c)
-				}
-				k.first, settled = &c, true
+				r.keyed(k, c)
+				settled = true
 			case alloc.Is(err, alloc.CodePoolExhausted):
-				if k.first != nil {
+				if k.first != nil && !r.long {
 					r.fail("%s was answered %v, and at last %v", k.name, *k.first, err)
 				}
 				if free := len(r.w.free()); free >= int(k.n) {
@@ -325,7 +351,7 @@ func (r *poolRun) retry(k *poolKey) {
 				}
 				settled = true
 			case alloc.Is(err, alloc.CodeKeyMismatch):
-				if k.first != nil {
+				if k.first != nil && !r.long {
 					r.fail("%s was answered %v, and at last %v", k.name, *k.first, err)
 				}
 				k.other() // which came first, and was never answered
@@ -350,9 +376,18 @@ func (r *poolRun) checkLevel() {
 		for _, it := range r.w.ids {
 			counts[stateOf(it)]++
 		}
-		if err != nil || l.Available != counts[alloc.StateFree] || l.Claimed != counts[alloc.StateClaimed]+r.extra ||
-			l.Returning != counts[alloc.StateReturning] || l.Seeded != alloc.Count(len(r.w.ids))+r.extra {
-			r.fail("the level is %+v, %v; the items are %v", l, err, counts)
+		seeded := alloc.Count(0)
+		for _, n := range r.w.seeded {
+			seeded += alloc.Count(n)
+		}
+		gone, none := l.Claimed, l.Forgotten
+		if r.policy == alloc.PolicyForget {
+			gone, none = none, gone
+		}
+		free, returning := counts[alloc.StateFree], counts[alloc.StateReturning]
+		if err != nil || l.Available != free || l.Returning != returning || l.Seeded != seeded+r.extra || none != 0 ||
+			gone != seeded+r.extra-free-returning {
+			r.fail("the level is %+v, %v; %d were seeded and the items are %v", l, err, seeded, counts)
 		}
 	})
 	r.quietly(a)
@@ -390,27 +425,23 @@ func (r *poolRun) drain() {
 	}
 }
 
-// census: every ID ever seeded is claimed by now, and each by somebody who is known: a request that was answered, or a
-// keyless claim whose outcome was unknown.
+// census: every ID ever seeded is taken by now, and each by somebody who is known: a request that was answered, or a
+// claim whose outcome is unknown.
 func (r *poolRun) census() {
 	if len(r.broken) > 0 {
 		return
 	}
-	unheard := alloc.Count(0)
 	for id, it := range r.w.ids {
-		if stateOf(it) != alloc.StateClaimed {
+		if !taken(stateOf(it)) {
 			r.fail("%s is stuck: %v", id, it)
-		}
-		if _, ok := r.w.answered[listing{id, it.Int(dynamo.AttrGeneration)}]; !ok {
-			unheard++
 		}
 	}
 	for id := range r.w.promised {
-		if r.w.ids[id] == nil {
+		if r.w.ids[id] == nil && r.policy == alloc.PolicyKeep {
 			r.fail("%s was acknowledged and is not there", id)
 		}
 	}
-	if unheard > r.w.unheardOf {
-		r.fail("%d IDs are claimed by nobody, of which at most %d are explained by unknown outcomes", unheard, r.w.unheardOf)
+	if n := r.w.unheard(); n > r.w.unheardOf {
+		r.fail("%d IDs are claimed by nobody, of which at most %d are explained by unknown outcomes", n, r.w.unheardOf)
 	}
 }

@@ -96,10 +96,12 @@ func (s *script) whole() {
 		s.world.answer(fmt.Sprintf("drain %d", n), 1, c)
 	}
 	for id, it := range s.world.ids {
-		_, known := s.world.answered[listing{id, it.Int(dynamo.AttrGeneration)}]
-		if stateOf(it) != alloc.StateClaimed || !known {
-			s.fatalf("%s is stuck or nobody's: %v", id, it)
+		if stateOf(it) != alloc.StateClaimed {
+			s.fatalf("%s is stuck: %v", id, it)
 		}
+	}
+	if n := s.world.unheard(); n > 0 {
+		s.fatalf("%d IDs are claimed by nobody: %v", n, s.world.ids)
 	}
 }
 

@@ -28,6 +28,7 @@ type listing struct {
 type poolWorld struct {
 	mem  *Memory
 	fail func(format string, args ...any)
+	saw  func(what string) // that a schedule came to something worth coming to
 
 	writing sync.Mutex // one write at a time, so that what was there before it is known
 
@@ -37,11 +38,19 @@ type poolWorld struct {
 	tokens    map[string]string        // token of an answer -> its IDs in order
 	chunks    map[int64]dynamo.Item
 	head      dynamo.Item
-	promised  map[alloc.ID]bool // answered as added by a seeding
-	freed     []moment          // how many listings were there for the taking, by time
+	promised  map[alloc.ID]bool // answered as known to the pool by a seeding
+	seeded    map[seeding]int   // how often a job has put an ID
+	cameBack  map[listing]bool
+	again     map[listing]bool // lives that a pool had forgotten when the ID was seeded again
+	freed     []moment         // how many listings were there for the taking, by time
 	watchers  map[*act]*watch
-	released  int
 	unheardOf alloc.Count // most IDs that keyless claims with an unknown outcome may have left behind
+}
+
+// seeding is one ID of one job.
+type seeding struct {
+	id  alloc.ID
+	job string
 }
 
 type moment struct {
@@ -57,8 +66,9 @@ type watch struct {
 
 func newPoolWorld(mem *Memory) *poolWorld {
 	return &poolWorld{
-		mem: mem, ids: map[alloc.ID]dynamo.Item{}, owner: map[listing]string{}, answered: map[listing]string{},
+		mem: mem, saw: func(string) {}, ids: map[alloc.ID]dynamo.Item{}, owner: map[listing]string{}, answered: map[listing]string{},
 		tokens: map[string]string{}, chunks: map[int64]dynamo.Item{}, promised: map[alloc.ID]bool{},
+		seeded: map[seeding]int{}, cameBack: map[listing]bool{}, again: map[listing]bool{},
 		watchers: map[*act]*watch{},
 	}
 }
@@ -97,6 +107,9 @@ func (w *poolWorld) wrote(by *act, before, after dynamo.Item) {
 		w.wroteChunk(before, after)
 	case kindHead:
 		w.wroteHead(before, after)
+	case kindRecord:
+		w.wroteRecord(before, after)
+		return
 	default:
 		return
 	}
@@ -112,41 +125,99 @@ func (w *poolWorld) wroteID(by *act, before, after dynamo.Item) {
 	id := idOf(after)
 	w.ids[id] = after
 	state, g, token := stateOf(after), after.Int(dynamo.AttrGeneration), after.Str(dynamo.AttrToken)
-	if before != nil {
-		was, wasG := stateOf(before), before.Int(dynamo.AttrGeneration)
-		if !allowed(was, wasG, state, g) {
-			w.fail("%s went from %s (generation %d) to %s (generation %d)", id, was, wasG, state, g)
-		}
-	} else if state != alloc.StateFree {
+	switch {
+	case state == alloc.StateFree && (before == nil || before.Str(dynamo.AttrJob) != after.Str(dynamo.AttrJob) || stateOf(before) == stateForgotten):
+		w.put(before, after)
+		return
+	case before == nil:
 		w.fail("%s came into being %s", id, state)
+		return
 	}
+	was, wasG := stateOf(before), before.Int(dynamo.AttrGeneration)
+	if !allowed(was, wasG, state, g) {
+		w.fail("%s went from %s (generation %d) to %s (generation %d)", id, was, wasG, state, g)
+	}
+	l := listing{id, g}
 	if state == alloc.StateFree {
-		if before != nil && stateOf(before) != alloc.StateFree {
-			w.released++
-			if !w.listed(listing{id, g}) {
-				w.fail("%s was freed at generation %d before it was published", id, g)
-			}
+		w.cameBack[listing{id, wasG}] = true
+		w.saw("an ID that came back")
+		if was != alloc.StateFree && !w.listed(l) {
+			w.fail("%s was freed at generation %d before it was published", id, g)
 		}
 		return
 	}
-	l := listing{id, g}
 	if first, taken := w.owner[l]; !taken {
 		w.owner[l] = token
 	} else if first != token {
 		w.fail("the owner of %s at generation %d changed from %s to %s", id, g, first, token)
 	}
-	if by != nil && w.watchers[by] != nil && state == alloc.StateClaimed {
+	if by != nil && w.watchers[by] != nil && taken(state) {
 		w.watchers[by].tokens[token] = true
 	}
 }
+
+// wroteRecord checks that a key record only moves on.
+func (w *poolWorld) wroteRecord(before, after dynamo.Item) {
+	if before == nil || after == nil {
+		return
+	}
+	was, is := before.Str(dynamo.AttrState), after.Str(dynamo.AttrState)
+	if before.Str(dynamo.AttrToken) != after.Str(dynamo.AttrToken) {
+		w.saw("a key record replaced")
+		return
+	}
+	if after.Int(dynamo.AttrVersion) <= before.Int(dynamo.AttrVersion) || was != dynamo.RecordLive && !(was == dynamo.RecordVoid && is == dynamo.RecordFailed) {
+		w.fail("a key record went from %v to %v", before, after)
+	}
+	switch {
+	case is == dynamo.RecordVoid:
+		w.saw("a key record void")
+	case is == dynamo.RecordFailed && was == dynamo.RecordLive:
+		w.saw("a key record failed at once")
+	case is == was && !slices.Equal(before.List(dynamo.AttrListings), after.List(dynamo.AttrListings)):
+		w.saw("listings exchanged")
+	}
+}
+
+// put sees to it that a seeding puts an ID once, and in the place of one that the pool has forgotten only.
+func (w *poolWorld) put(before, after dynamo.Item) {
+	id := idOf(after)
+	sd := seeding{id, after.Str(dynamo.AttrJob)}
+	if w.seeded[sd]++; w.seeded[sd] > 1 {
+		w.fail("%s was put twice by %s", id, sd.job)
+	}
+	if before == nil {
+		return
+	}
+	exp, expires := before[dynamo.AttrExpires].(int64)
+	late := time.Now().Add(6 * time.Minute).Unix()
+	w.saw("an ID seeded again")
+	w.again[listing{id, before.Int(dynamo.AttrGeneration)}] = true
+	gone := stateOf(before) == stateForgotten || expires && stateOf(before) == alloc.StateClaimed && exp <= late
+	if !gone || after.Int(dynamo.AttrGeneration) <= before.Int(dynamo.AttrGeneration) {
+		w.fail("%s was put over %v at generation %d", id, before, after.Int(dynamo.AttrGeneration))
+	}
+}
+
+// expire removes what has expired, as TTL does.
+func (w *poolWorld) expire() {
+	w.mem.Expire(time.Now())
+	for id := range w.ids {
+		if w.mem.Item(idKey(id)) == nil {
+			delete(w.ids, id)
+		}
+	}
+}
+
+// taken tells whether somebody has an ID of the state.
+func taken(s alloc.State) bool { return s == alloc.StateClaimed || s == stateForgotten }
 
 // allowed is the state machine of design.md, without what needs holds and retirements.
 func allowed(was alloc.State, wasG int64, is alloc.State, g int64) bool {
 	switch {
 	case was == is && wasG == g:
 		return true
-	case was == alloc.StateFree && is == alloc.StateClaimed,
-		(was == alloc.StateClaimed || was == alloc.StateHeld) && is == alloc.StateReturning:
+	case was == alloc.StateFree && taken(is), (taken(was) || was == alloc.StateHeld) && is == alloc.StateReturning:
 		return g == wasG
 	case was == alloc.StateReturning && is == alloc.StateFree:
 		return g == wasG+1
@@ -186,6 +257,9 @@ func (w *poolWorld) wroteHead(before, after dynamo.Item) {
 	}
 	if lo == before.Int(dynamo.AttrLow) {
 		return
+	}
+	if tl > before.Int(dynamo.AttrTail) {
+		w.saw("free listings published again")
 	}
 	for n := before.Int(dynamo.AttrLow); n < lo; n++ {
 		for _, l := range listingsOf(w.chunks[n]) {
@@ -230,7 +304,7 @@ func (w *poolWorld) count() {
 func (v *watch) see(free int, ids map[alloc.ID]dynamo.Item) {
 	own := 0
 	for _, it := range ids {
-		if stateOf(it) == alloc.StateClaimed && v.tokens[it.Str(dynamo.AttrToken)] {
+		if taken(stateOf(it)) && v.tokens[it.Str(dynamo.AttrToken)] {
 			own++
 		}
 	}
@@ -263,12 +337,11 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 			w.fail("%s was answered %s twice in one claim", who, id)
 		}
 		seen[id] = true
-		it := w.ids[id]
-		if it == nil || stateOf(it) != alloc.StateClaimed || it.Str(dynamo.AttrToken) != string(c.Token) {
-			w.fail("%s was answered %s, which is %v", who, id, it)
+		l, ok := w.life(id, string(c.Token))
+		if !ok {
+			w.fail("%s was answered %s, which is %v", who, id, w.ids[id])
 			continue
 		}
-		l := listing{id, it.Int(dynamo.AttrGeneration)}
 		if first, ok := w.answered[l]; ok && first != who {
 			w.fail("%s was answered %v, which was answered to %s before", who, l, first)
 		}
@@ -279,6 +352,20 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 		w.fail("%s: the claim %s was answered as %s, and before as %s", who, c.Token, ids, first)
 	}
 	w.tokens[string(c.Token)] = ids
+}
+
+// life returns the life of the ID that the token owns: the present one, or one that was forgotten, and the ID seeded
+// again, before the claim could be answered.
+func (w *poolWorld) life(id alloc.ID, token string) (listing, bool) {
+	if it := w.ids[id]; it != nil && taken(stateOf(it)) && it.Str(dynamo.AttrToken) == token {
+		return listing{id, it.Int(dynamo.AttrGeneration)}, true
+	}
+	for l := range w.again {
+		if l.id == id && w.owner[l] == token {
+			return l, true
+		}
+	}
+	return listing{}, false
 }
 
 // exhausted holds the refusal against the books: at some moment of the claim there really were fewer IDs than asked for.
@@ -299,4 +386,15 @@ func joinIDs(ids []alloc.ID) string {
 func isConditionFailed(err error) bool {
 	_, ok := errors.AsType[*dynamo.ConditionFailed](err)
 	return ok
+}
+
+// unheard counts the lives of IDs that somebody took and nobody was answered, and that did not end by coming back. An ID
+// that was seeded again while its claim was under way is back by that.
+func (w *poolWorld) unheard() (n alloc.Count) {
+	for l := range w.owner {
+		if w.answered[l] == "" && !w.cameBack[l] && !w.again[l] {
+			n++
+		}
+	}
+	return n
 }

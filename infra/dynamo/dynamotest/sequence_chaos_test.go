@@ -93,6 +93,7 @@ func (r *sequenceRun) edit() {
 		return
 	}
 	r.edited = true
+	r.saw("a counter edited")
 	if r.chance(20) {
 		r.note("somebody removes the counter")
 		r.mem.Drop(counterKey)
@@ -130,6 +131,7 @@ func (r *sequenceRun) leaseKeyed(p *process) *act {
 
 func (r *sequenceRun) keyed(k *sequenceKey, got alloc.Range) {
 	if f := k.first; f != nil {
+		r.saw("a lease replayed")
 		if f.Start != got.Start || f.End != got.End || f.Token != got.Token || f.Epoch != got.Epoch {
 			r.fail("%s was answered %+v, and then %+v", k.name, *f, got)
 		}
@@ -152,10 +154,12 @@ func (r *sequenceRun) leases(p *process, who string, o alloc.LeaseOrder, answere
 			answered(got)
 		case alloc.Is(err, alloc.CodeSequenceStopped):
 			r.halted = true
+			r.saw("a sequence stopped")
 			if !r.edited {
 				r.fail("%s was told that the sequence is stopped, and nobody touched it", who)
 			}
 		case alloc.Is(err, alloc.CodeSequenceExhausted):
+			r.saw("a lease refused as exhausted")
 			r.exhausted(who, o.Count)
 		case !slices.Contains(leaseRefusals, alloc.CodeOf(err)):
 			r.fail("%s: %v", who, err)

@@ -162,9 +162,10 @@ func (s *stage) later(h *held) {
 }
 
 // arrive makes a call whose caller waits no longer.
-func (s *stage) arrive(h *held) {
+func (s *stage) arrive(h *held) Answer {
 	a := h.call.Do(h.ctx(), s.table)
 	s.note("%s: arrives late: %s -> %s", h.who(), h.call, a)
+	return a
 }
 
 func (s *stage) take(h *held) {

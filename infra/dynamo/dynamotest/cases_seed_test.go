@@ -1,0 +1,60 @@
+package dynamotest
+
+import (
+	"context"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+)
+
+// newForgetfulPool makes a pool that forgets what it hands out.
+func (s *script) newForgetfulPool(ids ...alloc.ID) {
+	admin := s.on("admin", 0)
+	begin(s, admin, "create", func(ctx context.Context, store *dynamo.Store) (alloc.Pool, error) {
+		p, _, err := store.CreatePool(ctx, pool, alloc.PoolConfig{Policy: alloc.PolicyForget}.WithDefaults())
+		return p, err
+	}).must()
+	s.seed(admin, "job", ids...).must()
+}
+
+// Two runs of one batch meet an ID of another job. The second finds it free and finishes the batch; then it is claimed
+// and forgotten, and the first run puts it again. Found by the model check: nobody listed it.
+func TestARunThatWasOvertakenListsWhatItPutAgain(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newForgetfulPool("x")
+		slow := s.seed(s.on("slow", 0), "more", "x")
+		slow.until(write(kindID, OpPut))
+		s.seed(s.on("fast", 0), "more", "x").must()
+		s.answered(s.claim(s.on("client", 0), order(1, "")), "client", 1)
+		if got := slow.must(); got[0] != alloc.SeedAdded {
+			return // it left x alone, which is as good
+		}
+		s.answered(s.claim(s.on("next", 0), order(1, "")), "next", 1)
+	})
+}
+
+// A batch is cut off between its IDs and its chunk; another batch lists one of the IDs, and that is claimed. The first
+// batch is repeated twice, once cut off again. Found by the model check: the ID was counted by each repeat.
+func TestAnIDThatIsClaimedBeforeItsBatchIsListedIsCountedOnce(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool()
+		cut := s.seed(s.on("cut off", 0), "first", "x", "y")
+		cut.until(write(kindChunk, OpPut))
+		s.kill(cut.proc)
+		s.seed(s.on("other", 0), "second", "x").must()
+		s.answered(s.claim(s.on("client", 0), order(1, "")), "client", 1)
+		again := s.seed(s.on("cut off again", 0), "first", "x", "y")
+		again.past(updatesHead)
+		s.kill(again.proc)
+		s.seed(s.on("last", 0), "first", "x", "y").must()
+		s.sweeps()
+		l := begin(s, s.on("reader", 0), "level", func(ctx context.Context, store *dynamo.Store) (alloc.Level, error) {
+			return store.Level(ctx, pool)
+		}).must()
+		if l.Seeded != 2 || l.Claimed != 1 || l.Available != 1 {
+			s.fatalf("the level is %+v, want 2 seeded, of which one is claimed and one available", l)
+		}
+		s.whole()
+	})
+}
