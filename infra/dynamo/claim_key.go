@@ -106,10 +106,7 @@ func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.C
 		}
 		if r.state != RecordEnded && slices.Contains(haul.outcomes, ended) {
 			// Released, or given back because another has given the record up: that says the record as it is now.
-			if r, err = c.readAgain(ctx, r); err != nil {
-				return alloc.Claim{}, err
-			}
-			return alloc.Claim{}, keyEnded()
+			return alloc.Claim{}, c.whyEnded(ctx, r)
 		}
 		if r.state == RecordEnded {
 			return c.answerEnded(t, r, haul)
@@ -133,12 +130,16 @@ func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.C
 	return alloc.Claim{}, unsettled(poolBusy(c.order.Pool))
 }
 
-func (c *keyedClaim) readAgain(ctx context.Context, r *record) (*record, error) {
+// whyEnded reads the record again and says why an ID of its is on its way back.
+func (c *keyedClaim) whyEnded(ctx context.Context, r *record) error {
 	there, err := c.s.table.Get(ctx, recordKey(r.hash))
 	if err != nil {
-		return nil, unsettled(err)
+		return unsettled(err)
 	}
-	return c.still(r, there)
+	if _, err := c.still(r, there); err != nil {
+		return err
+	}
+	return keyEnded()
 }
 
 // still returns the record as it is now, if it still stands for what it did.

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"idpool/alloc"
@@ -37,9 +38,7 @@ func newPoolItem(name alloc.PoolName, c alloc.PoolConfig, now time.Time, token s
 		AttrPolicy: string(c.Policy), AttrFold: c.FoldCase,
 		AttrSeries: int64(1), AttrLow: int64(0), AttrNext: int64(0), AttrTail: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0),
 	}
-	for attr, v := range changeable(c) {
-		it[attr] = v
-	}
+	maps.Copy(it, changeable(c))
 	return item(headKey(name), it)
 }
 

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"time"
 
@@ -86,13 +87,30 @@ func (s *Store) changeRecord(ctx context.Context, r *record, u Update) (moved bo
 	it, err := s.table.Update(ctx, recordKey(r.hash), u,
 		All(Eq(AttrVersion, r.version), Eq(AttrToken, r.token), Eq(AttrState, RecordLive)))
 	if old, met := refusedBy(err); met {
-		return true, old, nil
+		if !r.changedBy(u, old) {
+			return true, old, nil
+		}
+		it, err = old, nil
 	}
 	if err != nil {
 		return false, nil, err
 	}
 	*r = *decodeRecord(r.hash, it)
 	return false, nil, nil
+}
+
+// changedBy reports whether the item is the record after this very change: its answer was lost, or another has made the
+// same.
+func (r *record) changedBy(u Update, it Item) bool {
+	if it.Str(AttrToken) != r.token || it.Int(AttrVersion) != r.version+1 {
+		return false
+	}
+	for attr, v := range u.Set {
+		if !reflect.DeepEqual(it[attr], v) {
+			return false
+		}
+	}
+	return true
 }
 
 // replace puts fresh listings in the place of those that were lost.

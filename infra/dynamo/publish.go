@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"idpool/alloc"
@@ -234,9 +235,7 @@ func (p *publication) raising(row []placed, m *move) (Update, []Cond) {
 		dirtyTo = max(dirtyTo, m.dirtyTo)
 		cond = append(cond, Eq(AttrLow, m.from))
 		u.Set[AttrLow] = m.to
-		for attr, v := range m.set {
-			u.Set[attr] = v
-		}
+		maps.Copy(u.Set, m.set)
 		if m.wanted {
 			u.Remove = []string{AttrWanted}
 		}

@@ -124,7 +124,7 @@ func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
 func digestOf(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
-		_, _ = io.WriteString(h, strconv.Itoa(len(p))+":"+p) // a hash never fails
+		io.WriteString(h, strconv.Itoa(len(p))+":"+p) //nolint:errcheck // a hash never fails
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

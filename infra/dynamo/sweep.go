@@ -36,8 +36,7 @@ var errReplan = errors.New("the tail was moved by another")
 
 // Sweep implements alloc.Claims. It also works on a pool that is paused, draining or deleted.
 func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepReport, error) {
-	h, err := s.poolHead(ctx, pool)
-	if err != nil {
+	if _, err := s.poolHead(ctx, pool); err != nil {
 		return alloc.SweepReport{}, err
 	}
 	unlock, from := s.sweepLock(ctx, pool)
@@ -50,7 +49,8 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 		return w.report, err
 	}
 	for range sweepTries {
-		if h, err = s.poolHead(ctx, pool); err != nil {
+		h, err := s.poolHead(ctx, pool)
+		if err != nil {
 			return w.report, err
 		}
 		if h.rebuilding {

@@ -217,7 +217,7 @@ func TestEveryWriteOfASweepMayFailAndTheNextOneDoesTheRest(t *testing.T) {
 				b.putReturn(b.mem.Item(idItem(ids[1])), dynamo.ReasonRelease, b.clock.Now().UnixMilli())
 				b.clock.Advance(3 * time.Minute)
 				b.table.Plan(dynamotest.Nth(n, isWrite, fault))
-				_, _ = b.open().Sweep(t.Context(), "p") //nolint:errcheck // it may fail, that is the point
+				_, _ = b.open().Sweep(t.Context(), "p") // it may fail, that is the point
 				b.table.Plan(nil)
 				b.settled(alloc.PolicyKeep, 60, 3)
 				got := b.drain(b.open())
