@@ -17,9 +17,12 @@ func (s sqlite) flags() []string { return []string{"-data", s.dir} }
 
 func (s sqlite) crash(testing.TB) {}
 
-// onEachEngine runs the test on every store that this build has.
+// onEachEngine runs the test on every store that this build has, on all at once: they wait for the disk, mostly.
 func onEachEngine(t *testing.T, test func(*testing.T, engine)) {
 	for name, open := range engines() {
-		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
 	}
 }

@@ -28,7 +28,7 @@ func TestKill9LosesAndDoublesNothing(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		book := &book{tokens: map[string]string{}, numbers: map[int64]bool{}}
 		for round := range kills {
-			p := launch(t, append(e.flags(), "-refill-every", "100ms")...)
+			p := launch(t, append(e.flags(), "-refill-every", "300ms")...)
 			if round == 0 {
 				must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p"})
 				must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/sequences/s"})
