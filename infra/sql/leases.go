@@ -43,7 +43,7 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 		return alloc.Range{}, false, err
 	}
 	r = alloc.Range{Sequence: o.Sequence, Start: q.Next, End: q.Next + alloc.Number(o.Count) - 1, Epoch: q.Epoch, Token: alloc.NewToken(), At: at}
-	proven, err := t.above(q, r)
+	proven, err := t.disjoint(q, r)
 	if err != nil {
 		return alloc.Range{}, false, err
 	}
@@ -53,13 +53,13 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 	return r, false, t.enter(q, o, r)
 }
 
-const highestLease = `SELECT high FROM leases WHERE sequence = $1 ORDER BY low DESC LIMIT 1`
+const leaseBefore = `SELECT high FROM leases WHERE sequence = $1 AND low <= $2 ORDER BY low DESC LIMIT 1`
 
-// above is the proof: the range begins at or after the sequence's start and above every range in the ledger. As the
-// ledger is disjoint, its highest range by start is its highest by end.
-func (t *tx) above(q sequenceRow, r alloc.Range) (bool, error) {
+// disjoint is the proof: the range begins at or after the sequence's start and overlaps nothing in the ledger. Of those
+// that begin at or before its end the last one reaches highest, because the ledger is disjoint.
+func (t *tx) disjoint(q sequenceRow, r alloc.Range) (bool, error) {
 	var high alloc.Number
-	found, err := t.row(highestLease, []any{q.number}, &high)
+	found, err := t.row(leaseBefore, []any{q.number, r.End}, &high)
 	if err != nil {
 		return false, err
 	}

@@ -17,7 +17,7 @@ func TestPlansUseIndexes(t *testing.T) {
 	}{
 		"claim":              {takeRows, 7, "SEARCH ids USING COVERING INDEX ids_free (pool=?)"},
 		"claim that forgets": {forgetRows, 2, "SEARCH ids USING COVERING INDEX ids_free (pool=?)"},
-		"proof of a lease":   {highestLease, 1, "SEARCH leases USING PRIMARY KEY (sequence=?)"},
+		"proof of a lease":   {leaseBefore, 2, "SEARCH leases USING PRIMARY KEY (sequence=? AND low<?)"},
 		"pool":               {selectPool + `WHERE name = $1`, 1, "SEARCH pools USING INDEX sqlite_autoindex_pools_1 (name=?)"},
 		"page of pools":      {selectPool + `WHERE name > $1 ORDER BY name LIMIT $2`, 2, "SEARCH pools USING INDEX sqlite_autoindex_pools_1 (name>?)"},
 		"sequence":           {selectSequence + `WHERE name = $1`, 1, "SEARCH s USING INDEX sqlite_autoindex_sequences_1 (name=?)"},

@@ -137,6 +137,32 @@ func TestCounterBelowTheStartStops(t *testing.T) {
 	}
 }
 
+// A counter set by hand may leave gaps and go back into them; the first range that would touch a leased number is refused,
+// and every one after it.
+func TestCounterSetByHand(t *testing.T) {
+	s, path := storeOn(t)
+	if _, _, err := s.CreateSequence(t.Context(), "q", alloc.SequenceConfig{}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	order := alloc.LeaseOrder{Sequence: "q", Count: 10}
+	for _, c := range []struct{ next, want alloc.Number }{ // 0: stopped
+		{1, 1}, {101, 101}, {11, 11}, {91, 91}, {111, 111}, {82, 0}, {200, 0},
+	} {
+		edit(t, path, `UPDATE counters SET position = $1`, int64(c.next)-1)
+		r, err := s.Lease(t.Context(), order)
+		if c.want == 0 {
+			wantCode(t, err, alloc.CodeSequenceStopped)
+			continue
+		}
+		if err != nil || r.Start != c.want || r.Len() != 10 {
+			t.Fatalf("with the counter at %d: got %+v and %v, want 10 from %d", c.next, r, err, c.want)
+		}
+	}
+	if got := ask[int](t, path, `SELECT count(*) FROM leases`); got != 5 {
+		t.Errorf("got %d ranges in the ledger, want 5", got)
+	}
+}
+
 // A lost counter stops the sequence for good once a lease has met it, even if somebody puts one there by hand.
 func TestLostCounterStaysStopped(t *testing.T) {
 	s, path := storeOn(t)
