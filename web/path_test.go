@@ -16,7 +16,7 @@ func TestCleanPathNeverRedirects(t *testing.T) {
 	}
 	for path, clean := range tests {
 		mux := http.NewServeMux()
-		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "reached") }) //nolint:errcheck // a recorder
+		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "reached") }) // a recorder
 		u, err := url.ParseRequestURI(path)
 		if err != nil {
 			u = &url.URL{Path: path}
@@ -36,7 +36,7 @@ func TestCleanPathNeverRedirects(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	say := func(s string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, s) }) //nolint:errcheck // a recorder
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, s) }) // a recorder
 	}
 	for path, want := range map[string]string{
 		"/v1": "api", "/v1/pools": "api", "/v1//pools": "api", "/healthz": "api", "/readyz": "api",

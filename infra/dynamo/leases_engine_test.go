@@ -3,11 +3,12 @@
 package dynamo_test
 
 import (
+	"testing"
+
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
 	"idpool/alloc"
-	"testing"
 
 	"idpool/infra/dynamo"
 	"idpool/infra/dynamo/dynamotest"

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"errors"
 	"math"
 	"sync"
 	"testing"
@@ -280,7 +281,7 @@ func TestC28ALeaseAtTheEndOfTheNumbersNeverWraps(t *testing.T) {
 				}
 				_, err := s.Lease(t.Context(), order(4))
 				refused(t, err, alloc.CodeSequenceExhausted)
-				if e := err.(*alloc.Error); e.Remaining != 3 || e.Unknown {
+				if e, _ := errors.AsType[*alloc.Error](err); e.Remaining != 3 || e.Unknown {
 					t.Errorf("remaining %d, unknown %v; want 3, false", e.Remaining, e.Unknown)
 				}
 				if r := lease(t, s, order(3)); r.Start != limit-2 || r.End != limit {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -72,9 +73,7 @@ func fault(status int, kind, message string, more map[string]any) (*http.Respons
 	if message != "" {
 		body["message"] = message
 	}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -29,9 +30,7 @@ func newHead(name alloc.SequenceName, c alloc.SequenceConfig, now time.Time) Ite
 		"last": int64(c.Start) - 1, "ep": int64(1), "st": string(alloc.SequenceActive), "ver": int64(1), "born": now.UnixNano(),
 		"t": string(alloc.NewToken()),
 	}
-	for attr, v := range configAttrs(c) {
-		it[attr] = v
-	}
+	maps.Copy(it, configAttrs(c))
 	return it
 }
 

@@ -84,7 +84,7 @@ type listQuery struct{ values url.Values }
 
 // limit is 25, 50 or 100; what is none of these is 25.
 func (q listQuery) limit() int {
-	switch n, _ := strconv.Atoi(q.values.Get(pageSize)); n {
+	switch n, _ := strconv.Atoi(q.values.Get(pageSize)); n { //nolint:errcheck // what is no number is none of these
 	case 50, 100:
 		return n
 	default:

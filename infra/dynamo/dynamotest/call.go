@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"idpool/infra/dynamo"
@@ -181,9 +182,7 @@ func cloneUpdate(u dynamo.Update) dynamo.Update {
 	}
 	if u.Add != nil {
 		c.Add = make(map[string]int64, len(u.Add))
-		for name, n := range u.Add {
-			c.Add[name] = n
-		}
+		maps.Copy(c.Add, u.Add)
 	}
 	return c
 }

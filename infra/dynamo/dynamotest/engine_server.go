@@ -31,7 +31,7 @@ type Server struct {
 
 // Kill ends the process at once, as a crash of its machine would, and waits until it is gone.
 func (s *Server) Kill() {
-	s.kill.Do(func() { s.cmd.Process.Kill() }) //nolint:errcheck // it fails only where the process is gone already
+	s.kill.Do(func() { s.cmd.Process.Kill() }) // it fails only where the process is gone already
 	<-s.done
 }
 
@@ -110,7 +110,7 @@ func (s *Server) run(started chan<- error) {
 	if err != nil {
 		return
 	}
-	s.cmd.Wait() //nolint:errcheck // it is killed: how it ended says nothing
+	s.cmd.Wait() // it is killed: how it ended says nothing
 	close(s.done)
 }
 
