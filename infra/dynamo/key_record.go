@@ -105,6 +105,9 @@ func (r *record) changedBy(u Update, it Item) bool {
 	if it.Str(AttrToken) != r.token || it.Int(AttrVersion) != r.version+1 {
 		return false
 	}
+	if _, ends := u.Set[AttrState]; !ends && it.Str(AttrState) != RecordLive {
+		return false // a change that leaves it live was not the one
+	}
 	for attr, v := range u.Set {
 		if !reflect.DeepEqual(it[attr], v) {
 			return false

@@ -59,3 +59,27 @@ func caseLateFailure(s *script) {
 }
 
 func TestAFailureThatArrivesAtTheNextRecord(t *testing.T) { replay(t, caseLateFailure) }
+
+// onlyRaises is the update that does nothing but raise a key record's version.
+func onlyRaises(c Call) bool {
+	return c.Op == OpUpdate && kindOf(c.Key()) == kindRecord && len(c.Update.Set) == 0 && len(c.Update.Remove) == 0
+}
+
+// A sweeper has seen that a void has not happened and is about to make it impossible, when it happens. Found by the
+// model check: the sweeper took the version that it found for its own, and dropped the return item.
+func caseVoidBeforeRaise(s *script) {
+	s.newPool("x", "y")
+	o := order(2, "key")
+	st, void := s.beaten(s.on("frozen", 0), o, recordTo(dynamo.RecordVoid))
+	sweep := s.sweep(s.on("sweeper", 0))
+	sweep.until(onlyRaises)
+	s.decide(void, None)
+	s.kill(st.proc)
+	sweep.must()
+	s.seed(s.on("admin again", 0), "more", "z").must()
+	s.sweeps()
+	s.answered(s.claim(s.on("again", 0), o), "key", 2)
+	s.whole()
+}
+
+func TestAVoidHappensWhileASweeperRulesItOut(t *testing.T) { replay(t, caseVoidBeforeRaise) }
