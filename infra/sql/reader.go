@@ -3,7 +3,6 @@ package sql
 import (
 	"context"
 	dbsql "database/sql"
-	"time"
 )
 
 // reader runs steps that only read, several at a time, on connections that cannot write. Each statement sees the last
@@ -11,17 +10,22 @@ import (
 type reader struct {
 	db         *dbsql.DB
 	statements statements
-	wait       time.Duration
+	closing    <-chan struct{} // closed when the Store is being closed
 }
 
 // read runs a step of one statement (or of several that may see different commits) and translates its error.
 func read[T any](ctx context.Context, r *reader, step func(*tx) (T, error)) (T, error) {
 	var none T
 	result, err := step(&tx{ctx: ctx, prepare: r.prepare})
-	if err != nil {
+	if err == nil {
+		return result, nil
+	}
+	select {
+	case <-r.closing:
+		return none, errClosed() // database/sql has no type for this
+	default:
 		return none, fault(err)
 	}
-	return result, nil
 }
 
 func (r *reader) prepare(ctx context.Context, query string) (*dbsql.Stmt, error) {

@@ -68,11 +68,8 @@ func OpenSQLite(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		now:    c.Now,
-		writer: newWriter(writing, c.LockWait),
-		reader: &reader{db: reading, wait: c.LockWait},
-	}
+	s := &Store{now: c.Now, writer: newWriter(writing, c.LockWait)}
+	s.reader = &reader{db: reading, closing: s.writer.closing}
 	s.close = sync.OnceValue(func() error {
 		s.writer.stop()
 		return errors.Join(reading.Close(), writing.Close())
