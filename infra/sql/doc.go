@@ -6,6 +6,7 @@
 // at every commit.
 //
 // The steps are written once, in SQL that PostgreSQL understands too ($1 for parameters, ON CONFLICT, RETURNING), on
-// the small type tx. What belongs to SQLite alone is in sqlite.go (files and connections), writer.go (its one writer at
-// a time, and the group commit that makes up for it), fault.go (its result codes) and the folder sqlite (the schema).
+// the small type tx. What belongs to SQLite alone is in sqlite.go (files and connections), migrate.go and the folder sqlite
+// (the schema), writer.go and session.go (its one writer at a time, and the group commit that makes up for it), and
+// fault.go (its result codes).
 package sql
