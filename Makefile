@@ -13,7 +13,7 @@ SAM := $(CACHE)/sam-1.170.0/bin/sam
 # Tools written in Go, pinned in a module file of their own so that go.mod stays short.
 TOOL := go tool -modfile=tools.mod
 
-FUNCTIONS := $(notdir $(wildcard functions/*))
+FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 
 # The Lambda architecture: arm64 or amd64.
 ARCH ?= $(or $(GOARCH),arm64)
