@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,12 +55,6 @@ type seeding struct {
 type moment struct {
 	at time.Time
 	n  int
-}
-
-// watch follows one claim under way: the least number of IDs that it could have had, its own among them.
-type watch struct {
-	tokens map[string]bool
-	least  int
 }
 
 func newPoolWorld(mem *Memory) *poolWorld {
@@ -292,109 +285,7 @@ func (w *poolWorld) free() []alloc.ID {
 	return free
 }
 
-// count brings the watches of claims under way up to date.
-func (w *poolWorld) count() {
-	n := len(w.free())
-	w.freed = append(w.freed, moment{time.Now(), n})
-	for _, watch := range w.watchers {
-		watch.see(n, w.ids)
-	}
-}
-
-func (v *watch) see(free int, ids map[alloc.ID]dynamo.Item) {
-	own := 0
-	for _, it := range ids {
-		if taken(stateOf(it)) && v.tokens[it.Str(dynamo.AttrToken)] {
-			own++
-		}
-	}
-	v.least = min(v.least, free+own)
-}
-
-// claims starts the watch of a claim. A Store may remember an empty pool for a second of its own, so the watch begins
-// that much earlier.
-func (w *poolWorld) claims(a *act) {
-	v := &watch{tokens: map[string]bool{}, least: len(w.free())}
-	since := time.Now().Add(-time.Second)
-	for i := len(w.freed) - 1; i >= 0; i-- {
-		v.least = min(v.least, w.freed[i].n)
-		if w.freed[i].at.Before(since) {
-			break
-		}
-	}
-	w.watchers[a] = v
-}
-
-// answer holds a successful claim against the books: durable, all different, nobody else's, and of one token always the
-// same.
-func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
-	if alloc.Count(len(c.IDs)) != n || c.Token == "" || c.State != alloc.StateClaimed || c.Pool != pool {
-		w.fail("%s asked for %d and was answered %+v", who, n, c)
-	}
-	seen := map[alloc.ID]bool{}
-	for _, id := range c.IDs {
-		if seen[id] {
-			w.fail("%s was answered %s twice in one claim", who, id)
-		}
-		seen[id] = true
-		l, ok := w.life(id, string(c.Token))
-		if !ok {
-			w.fail("%s was answered %s, which is %v", who, id, w.ids[id])
-			continue
-		}
-		if first, ok := w.answered[l]; ok && first != who {
-			w.fail("%s was answered %v, which was answered to %s before", who, l, first)
-		}
-		w.answered[l] = who
-	}
-	ids := joinIDs(c.IDs)
-	if first, ok := w.tokens[string(c.Token)]; ok && first != ids {
-		w.fail("%s: the claim %s was answered as %s, and before as %s", who, c.Token, ids, first)
-	}
-	w.tokens[string(c.Token)] = ids
-}
-
-// life returns the life of the ID that the token owns: the present one, or one that was forgotten, and the ID seeded
-// again, before the claim could be answered.
-func (w *poolWorld) life(id alloc.ID, token string) (listing, bool) {
-	if it := w.ids[id]; it != nil && taken(stateOf(it)) && it.Str(dynamo.AttrToken) == token {
-		return listing{id, it.Int(dynamo.AttrGeneration)}, true
-	}
-	for l := range w.again {
-		if l.id == id && w.owner[l] == token {
-			return l, true
-		}
-	}
-	return listing{}, false
-}
-
-// exhausted holds the refusal against the books: at some moment of the claim there really were fewer IDs than asked for.
-func (w *poolWorld) exhausted(a *act, n alloc.Count) {
-	if v := w.watchers[a]; v.least >= int(n) {
-		w.fail("%s asked for %d and was told that the pool is exhausted, while there always were %d", a.name, n, v.least)
-	}
-}
-
-func joinIDs(ids []alloc.ID) string {
-	parts := make([]string, len(ids))
-	for i, id := range ids {
-		parts[i] = string(id)
-	}
-	return strings.Join(parts, " ")
-}
-
 func isConditionFailed(err error) bool {
 	_, ok := errors.AsType[*dynamo.ConditionFailed](err)
 	return ok
-}
-
-// unheard counts the lives of IDs that somebody took and nobody was answered, and that did not end by coming back. An ID
-// that was seeded again while its claim was under way is back by that.
-func (w *poolWorld) unheard() (n alloc.Count) {
-	for l := range w.owner {
-		if w.answered[l] == "" && !w.cameBack[l] && !w.again[l] {
-			n++
-		}
-	}
-	return n
 }
