@@ -86,11 +86,24 @@ func (s *Store) turnBack(ctx context.Context, pool alloc.PoolName, ret Item) (ho
 	case old.Str(AttrState) == StateReturning:
 		it = old
 	case old.Str(AttrState) == StateHeld:
-		return nil, false, nil // renewed
+		return nil, false, s.postpone(ctx, ret, old.Int(AttrHoldEnd))
 	default:
 		return nil, true, nil // a hold that was confirmed
 	}
 	return &homecoming{listing: l, token: token, keyHash: it.Str(AttrKey), item: ret}, false, nil
+}
+
+// postpone moves the return item of a hold to when the hold, which was renewed, ends now.
+func (s *Store) postpone(ctx context.Context, ret Item, end int64) error {
+	due := ret.Int(AttrDue)
+	if end == due {
+		return nil // not past by our clock
+	}
+	_, err := s.table.Update(ctx, ret.Key(), Update{Set: map[string]any{AttrDue: end}}, All(Eq(AttrReason, ReasonHold), Eq(AttrDue, due)))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
 }
 
 // bringBack does steps 3 to 6 for IDs that are returning; nil ones are left out.

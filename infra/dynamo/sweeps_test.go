@@ -183,8 +183,13 @@ func TestAHoldThatWasConfirmedOrRenewedDoesNotComeBackByItsReturnItem(t *testing
 	if report := b.sweep(); report.Returned != 0 {
 		t.Errorf("got %+v, want none returned", report)
 	}
-	if got := b.drain(b.open()); len(got) != 97 {
-		t.Errorf("got %d IDs, want 97", len(got))
+	b.level(alloc.Level{Seeded: 100, Available: 97, Held: 0, Claimed: 3})
+	b.clock.Advance(time.Hour)
+	if report := b.sweep(); report.Returned != 1 {
+		t.Errorf("after the end of the renewed hold: got %+v, want one returned", report)
+	}
+	if got := b.drain(b.open()); len(got) != 98 {
+		t.Errorf("got %d IDs, want 98", len(got))
 	}
 }
 
