@@ -21,7 +21,8 @@ func TestTokenHashIsWhatSha256sumSays(t *testing.T) {
 func TestHashesThatNoTokenHas(t *testing.T) {
 	for name, hash := range map[string]string{
 		"none": "", "a token instead": "a-secret-token", "too short": TokenHash("x")[1:], "too long": TokenHash("x") + "00",
-		"not hexadecimal": strings.Repeat("g", 64), "of an empty token": TokenHash(""), "with a line end": TokenHash("x") + "\n",
+		"not hexadecimal": strings.Repeat("g", 64), "of an empty token": TokenHash(""),
+		"of an empty token, in capitals": strings.ToUpper(TokenHash("")), "with a line end": TokenHash("x") + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			verify, err := NewTokenVerifier(hash)
