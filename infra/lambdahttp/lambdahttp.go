@@ -6,10 +6,13 @@
 package lambdahttp
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -33,8 +36,8 @@ type Options struct {
 // bare 502; and it never panics, because the process would end and its stock of IDs with it.
 type Handler func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 
-// maxResponse is what a function's answer may measure in bytes, a little below Lambda's 6 MB: a larger one would be
-// refused by the runtime, which ends the process.
+// maxResponse is what a function's answer may measure in bytes as the JSON that the runtime sends, a little below Lambda's
+// 6 MB: a larger one would be refused by the runtime, which ends the process.
 const maxResponse = 6<<20 - 64<<10
 
 // New returns a Handler that serves h.
@@ -79,11 +82,29 @@ func (s *server) answer(ctx context.Context, e events.APIGatewayV2HTTPRequest) (
 		s.logger.ErrorContext(ctx, "the adapter could not serve a request", "error", err)
 		return internalFault(e), nil
 	}
-	if len(resp.Body) > maxResponse {
-		s.logger.ErrorContext(ctx, "a response was too large for a function", "bytes", len(resp.Body))
+	if size := encodedSize(resp); size > maxResponse {
+		s.logger.ErrorContext(ctx, "a response was too large for a function", "bytes", size)
 		return internalFault(e), nil
 	}
 	return resp, nil
+}
+
+// maxEscape is how many bytes one byte of text may take in JSON: \u0001.
+const maxEscape = 6
+
+// encodedSize is what a response measures as the runtime encodes it: a quote takes two bytes there, a control character
+// six. So the encoding itself is measured, unless the body is so small that no escaping could matter.
+func encodedSize(resp events.APIGatewayV2HTTPResponse) int {
+	if bound := maxEscape * len(resp.Body); bound <= maxResponse/2 {
+		return bound
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // as the runtime does
+	if encoder.Encode(resp) != nil {
+		return math.MaxInt // cannot be: strings and numbers always can be encoded
+	}
+	return out.Len()
 }
 
 // serve is the handler that the adapter calls: between it and the real one the request and the response are set right.

@@ -86,10 +86,36 @@ func TestCookiesGoOutOneByOneAndOtherHeadersJoined(t *testing.T) {
 }
 
 func TestAResponseThatIsTooLargeForAFunctionIsAProblem(t *testing.T) {
-	h := newHandler(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Write(bytes.Repeat([]byte("x"), 6<<20)) // it writes to memory
-	}, lambdahttp.Options{})
-	wantProblem(t, send(t, h, event("GET", "/")), 500, "internal", "")
+	tests := []struct {
+		name, text string
+		times      int
+		fits       bool
+	}{
+		{"letters that fit", "x", 5 << 20, true},
+		{"letters that do not", "x", 6 << 20, false},
+		{"quotes that fit when escaped", `"`, 5 << 19, true},
+		{"quotes that fit until they are escaped", `"`, 4 << 20, false},
+		{"angle brackets, which the runtime does not escape", "<", 5 << 20, true},
+		{"control characters that fit until they are escaped", "\x01", 1<<20 + 1<<14, false},
+		{"bytes that fit in base64", "\xff", 4 << 20, true},
+		{"bytes that fit until they are in base64", "\xff", 5 << 20, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHandler(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.Write(bytes.Repeat([]byte(tt.text), tt.times)) // it writes to memory
+			}, lambdahttp.Options{})
+			resp := send(t, h, event("GET", "/"))
+			if !tt.fits {
+				wantProblem(t, resp, 500, "internal", "")
+				return
+			}
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("status %d, want 200", resp.StatusCode)
+			}
+		})
+	}
 }
 
 // TestResponsesAreThoseOfNetHTTP runs each handler behind both and compares what the client gets.
