@@ -125,6 +125,24 @@ func TestAPoolThatFailsDoesNotStopTheSchedule(t *testing.T) {
 	}
 }
 
+// A run that was cut short says how many pools it has not come to.
+func TestARunOfTheScheduleThatWasCutShortSaysSo(t *testing.T) {
+	c, store := faulty(t, nil)
+	c.must(201, "PUT", "/v1/pools/q", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	store.SetPlan(func(call alloctest.Call) alloctest.Fault {
+		if call.Method == "Sweep" {
+			cancel()
+			return alloctest.Throttled
+		}
+		return alloctest.Pass
+	})
+	w := c.in(ctx, "POST", "/v1/tend", "")
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"left":2`) {
+		t.Errorf("%d %s, want 200 and two pools left", w.Code, w.Body)
+	}
+}
+
 // A seeding that breaks off half-way says what was done.
 func TestASeedingThatBreaksOffReports(t *testing.T) {
 	c, store := faulty(t, nil)

@@ -48,6 +48,7 @@ func (a api) sweep(ctx context.Context, q request) (answer, error) {
 type tendAnswer struct {
 	Swept  []sweepAnswer `json:"swept"`
 	Failed []failedPool  `json:"failed"`
+	Left   int           `json:"left"` // pools that the time was over for; the next run goes on with them
 }
 
 type failedPool struct {
@@ -61,7 +62,7 @@ func (a api) tend(ctx context.Context, _ request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body := tendAnswer{Swept: make([]sweepAnswer, len(r.Swept)), Failed: make([]failedPool, 0, len(r.Failed))}
+	body := tendAnswer{Swept: make([]sweepAnswer, len(r.Swept)), Failed: make([]failedPool, 0, len(r.Failed)), Left: r.Left}
 	for i, s := range r.Swept {
 		body.Swept[i] = sweepAnswer(s)
 	}
