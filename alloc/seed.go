@@ -33,3 +33,12 @@ type SweepReport struct {
 	Voided   Count // given-up batches that were settled
 	More     bool  // work is left for the next run: the bound of one run was reached
 }
+
+// plus adds what a later sweep of the pool did.
+func (r SweepReport) plus(later SweepReport) SweepReport {
+	later.Passed += r.Passed
+	later.Relisted += r.Relisted
+	later.Returned += r.Returned
+	later.Voided += r.Voided
+	return later
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"idpool/alloc"
@@ -63,7 +64,9 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 	faults := []error{err}
 	for pool, fault := range report.Failed {
 		if alloc.Is(fault, alloc.CodePoolRebuilding) { // it is swept when that is over
-			res.Unswept = append(res.Unswept, pool)
+			if !slices.Contains(res.Unswept, pool) {
+				res.Unswept = append(res.Unswept, pool)
+			}
 			continue
 		}
 		res.Failed[pool] = alloc.CodeOf(fault)

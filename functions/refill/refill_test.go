@@ -59,6 +59,14 @@ func TestRun(t *testing.T) {
 			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":["b"],"left":0,"failed":{}}`, "",
 		},
 		{
+			"a pool whose rebuild began between two sweeps is told once",
+			tending{report: alloc.TendReport{
+				Swept:  []alloc.SweepReport{{Pool: "b", Passed: 1, More: true}},
+				Failed: map[alloc.PoolName]error{"b": alloc.Errorf(alloc.CodePoolRebuilding, "soon over")},
+			}},
+			`{"swept":1,"passed":1,"relisted":0,"returned":0,"voided":0,"unswept":["b"],"left":0,"failed":{}}`, "",
+		},
+		{
 			"the store does not answer",
 			tending{err: alloc.Errorf(alloc.CodeUnavailable, "later")},
 			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{}}`, "unavailable",
