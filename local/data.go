@@ -4,9 +4,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -14,15 +17,30 @@ import (
 
 // dataDir is the directory that one process has for itself as long as it runs.
 type dataDir struct {
-	path string
-	lock *flock.Flock
+	path   string
+	lock   *flock.Flock
+	logger *slog.Logger
 }
 
+// othersMay are the bits of a mode by which others than the owner get at a file.
+const othersMay fs.FileMode = 0o077
+
+// hasModes says that files of this system have owners and modes.
+const hasModes = runtime.GOOS != "windows"
+
 // openData makes the directory if it is missing, for its owner's eyes only, and locks it. The lock ends with the
-// process, however that ends.
-func openData(path string) (*dataDir, error) {
+// process, however that ends. Of a directory that was there and is open to others it warns: it may be so on purpose.
+func openData(path string, logger *slog.Logger) (*dataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("look at the data directory: %w", err)
+	}
+	if mode := info.Mode().Perm(); hasModes && mode&othersMay != 0 {
+		logger.Warn("the data directory is open to other users of this machine, with the IDs in it; close it with chmod 700",
+			"directory", path, "mode", fmt.Sprintf("%#o", mode))
 	}
 	lock := flock.New(filepath.Join(path, "lock"), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
@@ -32,7 +50,7 @@ func openData(path string) (*dataDir, error) {
 	if !ok {
 		return nil, fmt.Errorf("another idpool uses the data directory %s; end it first, or name another directory with -data", path)
 	}
-	return &dataDir{path: path, lock: lock}, nil
+	return &dataDir{path: path, lock: lock, logger: logger}, nil
 }
 
 func (d *dataDir) close() error { return d.lock.Unlock() }
@@ -53,7 +71,7 @@ func (d *dataDir) tokenFile() string { return filepath.Join(d.path, "token") }
 
 // token returns the token of the directory. The first call ever makes it; it is on disk, whole, before it is returned.
 func (d *dataDir) token() (string, error) {
-	text, err := os.ReadFile(d.tokenFile())
+	text, err := d.readToken()
 	if err == nil {
 		token := strings.TrimSpace(string(text))
 		if !tokenForm.MatchString(token) {
@@ -69,6 +87,28 @@ func (d *dataDir) token() (string, error) {
 		return "", fmt.Errorf("keep the token: %w", err)
 	}
 	return token, nil
+}
+
+// readToken reads the file of the token. One that others can read is closed to them first, and where that is not ours to
+// do, it is not used.
+func (d *dataDir) readToken() ([]byte, error) {
+	f, err := os.Open(d.tokenFile())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); hasModes && mode&othersMay != 0 {
+		if err := f.Chmod(mode &^ othersMay); err != nil {
+			return nil, fmt.Errorf("%s is open to other users (mode %#o) and cannot be closed to them; remove the file, and a new token will be made: %w", d.tokenFile(), mode, err)
+		}
+		d.logger.Warn("the token was open to other users of this machine and is not any more; to have a new one made, remove its file and start again",
+			"file", d.tokenFile(), "mode", fmt.Sprintf("%#o", mode))
+	}
+	return io.ReadAll(f)
 }
 
 // writeWhole writes a file for its owner's eyes only; after a crash it is there as a whole or not at all.

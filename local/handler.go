@@ -20,7 +20,8 @@ import (
 const requestTime = 2 * time.Minute
 
 // handler serves what the functions serve, on one address. The pages need no credential where only this machine can ask
-// for them: loopback says that the address listened on is of that kind.
+// for them: loopback says that the address listened on is of that kind, and a request that names another host, or came
+// by way of a proxy, is somebody else's all the same.
 func handler(svc *alloc.Service, verify web.Verifier, loopback bool, logger *slog.Logger) (http.Handler, error) {
 	pages, err := admin.New(admin.Config{Service: svc})
 	if err != nil {
@@ -28,7 +29,7 @@ func handler(svc *alloc.Service, verify web.Verifier, loopback bool, logger *slo
 	}
 	open, closed := web.As(viewer())(pages), web.BasicOrBearer(verify)(pages)
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if loopback && isLoopback(r.Host) {
+		if loopback && isLoopback(r.Host) && !isProxied(r.Header) {
 			open.ServeHTTP(w, r)
 		} else {
 			closed.ServeHTTP(w, r)
@@ -64,4 +65,15 @@ func isLoopback(host string) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.IsLoopback()
+}
+
+// isProxied reports whether a proxy says that it has handed on the request: then whoever asked may be anywhere, also
+// where the proxy names this machine as Host. One that says nothing of itself cannot be told from this machine.
+func isProxied(h http.Header) bool {
+	for name := range h { // in canonical form
+		if name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") {
+			return true
+		}
+	}
+	return false
 }

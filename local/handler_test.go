@@ -15,7 +15,7 @@ import (
 )
 
 // TestPagesAreOpenOnLoopbackOnly covers DNS rebinding too: a page of another site whose name was made to point here
-// sends that name as Host.
+// sends that name as Host. And a proxy on this machine, which hands on what the network asks.
 func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 	store, err := sql.OpenSQLite(t.Context(), sql.Config{Path: filepath.Join(t.TempDir(), "db")})
 	if err != nil {
@@ -34,18 +34,27 @@ func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 		name, addr, host string
 		password         string
 		want             int
+		header           string // of a proxy
 	}{
-		{"this machine by its address", "127.0.0.1:8080", "127.0.0.1:8080", "", 200},
-		{"this machine by another address of its own", "127.0.0.1:8080", "127.8.9.1", "", 200},
-		{"this machine by its name", "127.0.0.1:8080", "LocalHost:8080", "", 200},
-		{"this machine by its address of version 6", "[::1]:8080", "[::1]:8080", "", 200},
-		{"a name that was made to point here", "127.0.0.1:8080", "evil.example:8080", "", 401},
-		{"a name that begins like ours", "127.0.0.1:8080", "127.0.0.1.evil.example", "", 401},
-		{"no name", "127.0.0.1:8080", "", "", 401},
-		{"the network, asked by the name of this machine", "0.0.0.0:8080", "localhost:8080", "", 401},
-		{"the network, version 6", "[::]:8080", "[::1]:8080", "", 401},
-		{"the network, with the token", "0.0.0.0:8080", "ids.example", testToken, 200},
-		{"the network, with another token", "0.0.0.0:8080", "ids.example", "another", 401},
+		{"this machine by its address", "127.0.0.1:8080", "127.0.0.1:8080", "", 200, ""},
+		{"this machine by another address of its own", "127.0.0.1:8080", "127.8.9.1", "", 200, ""},
+		{"this machine by its name", "127.0.0.1:8080", "LocalHost:8080", "", 200, ""},
+		{"this machine by its address of version 6", "[::1]:8080", "[::1]:8080", "", 200, ""},
+		{"a name that was made to point here", "127.0.0.1:8080", "evil.example:8080", "", 401, ""},
+		{"a name that begins like ours", "127.0.0.1:8080", "127.0.0.1.evil.example", "", 401, ""},
+		{"no name", "127.0.0.1:8080", "", "", 401, ""},
+		{"the network, asked by the name of this machine", "0.0.0.0:8080", "localhost:8080", "", 401, ""},
+		{"the network, version 6", "[::]:8080", "[::1]:8080", "", 401, ""},
+		{"the network, with the token", "0.0.0.0:8080", "ids.example", testToken, 200, ""},
+		{"the network, with another token", "0.0.0.0:8080", "ids.example", "another", 401, ""},
+		{"a proxy that says for whom it asks", "127.0.0.1:8080", "127.0.0.1:8080", "", 401, "X-Forwarded-For"},
+		{"a proxy that says by which name it was asked", "127.0.0.1:8080", "localhost", "", 401, "X-Forwarded-Host"},
+		{"a proxy that says how it was asked", "127.0.0.1:8080", "localhost", "", 401, "x-forwarded-proto"},
+		{"a proxy that says so in the standard way", "[::1]:8080", "[::1]:8080", "", 401, "Forwarded"},
+		{"a proxy that says who it is", "127.0.0.1:8080", "127.0.0.1", "", 401, "Via"},
+		{"a proxy that says so in the way of nginx", "127.0.0.1:8080", "127.0.0.1:8080", "", 401, "X-Real-IP"},
+		{"a proxy, with the token", "127.0.0.1:8080", "127.0.0.1:8080", testToken, 200, "X-Forwarded-For"},
+		{"this machine, with a header of no proxy", "127.0.0.1:8080", "127.0.0.1:8080", "", 200, "X-Request-Id"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,6 +72,9 @@ func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 				req.Host = tt.host
 				if tt.host == "" {
 					req.Host = "."
+				}
+				if tt.header != "" {
+					req.Header.Set(tt.header, "203.0.113.7")
 				}
 				if tt.password != "" {
 					req.SetBasicAuth("anybody", tt.password)

@@ -25,7 +25,7 @@ const startTime = 30 * time.Second
 // run serves until the context ends, then ends cleanly: no new requests, those in work are answered, the schedule stops,
 // the store is closed. An end on request is no error.
 func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (err error) {
-	data, err := openData(s.data)
+	data, err := openData(s.data, logger)
 	if err != nil {
 		return err
 	}
