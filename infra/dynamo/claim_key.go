@@ -18,9 +18,18 @@ type keyedClaim struct {
 }
 
 // claimWithKey claims with a key: from warm stock, the put of the key record and the write of each ID. Before any
-// refusal the record is read, since a repeat needs no free ID.
+// refusal the record is read, since a repeat needs no free ID, and before stock is brought in, since it needs none either.
 func (s *Store) claimWithKey(ctx context.Context, m *poolMemory, o alloc.ClaimOrder, refusal error) (alloc.Claim, error) {
 	c := &keyedClaim{s: s, m: m, order: o, refusal: refusal, have: map[listing]bool{}}
+	if refusal == nil && !m.suffices(int(o.Count), nil) {
+		there, err := s.table.Get(ctx, recordKey(o.Key.Hash))
+		if err != nil {
+			return alloc.Claim{}, err
+		}
+		if claim, gone, err := c.meet(ctx, there); !gone {
+			return claim, err
+		}
+	}
 	for range changeTries {
 		if c.refusal != nil {
 			return c.repeatOr(ctx, c.refusal)
@@ -52,7 +61,7 @@ func (s *Store) claimWithKey(ctx context.Context, m *poolMemory, o alloc.ClaimOr
 // repeatOr answers from the key's record, and where there is none that counts, refuses.
 func (c *keyedClaim) repeatOr(ctx context.Context, refusal error) (alloc.Claim, error) {
 	switch alloc.CodeOf(refusal) {
-	case alloc.CodeThrottled, alloc.CodeUnavailable, alloc.CodeInternal:
+	case alloc.CodeUnavailable, alloc.CodeInternal:
 		return alloc.Claim{}, refusal // no refusal of the pool's: the table does not answer
 	}
 	there, err := c.s.table.Get(ctx, recordKey(c.order.Key.Hash))

@@ -14,6 +14,9 @@ const (
 	// maxLosses is after how many lost IDs in a row what is in stock is taken to be stale, and what comes in is looked
 	// at before it is tried.
 	maxLosses = 4
+
+	// giveBackTime is how long a claim that failed may go on to give back what it has taken.
+	giveBackTime = 2 * time.Second
 )
 
 // Claim implements alloc.Claims. A claim with a key is answered to its end whatever the pool's state is, if its first
@@ -73,6 +76,9 @@ func (s *Store) giveUp(ctx context.Context, t *taker, have []listing, err error)
 	if len(have) == 0 {
 		return err
 	}
+	// What came of the caller is no reason to leave them taken: he may have gone in the middle of it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	defer cancel()
 	if berr := s.giveBack(ctx, t, have); berr != nil {
 		return unsettled(err) // some stay taken, and nobody has heard of them
 	}

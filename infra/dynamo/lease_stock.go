@@ -51,7 +51,7 @@ func (s *Store) fill(ctx context.Context, m *poolMemory, n int, others map[alloc
 	if m.suffices(n, others) {
 		return nil // somebody else has brought enough while we waited
 	}
-	if m.emptySince(arrived) {
+	if m.fewerSince(arrived, n) {
 		return poolExhausted(m.name, n) // somebody else has looked, and began to when we were here
 	}
 	m.fills.Add(1)

@@ -8,8 +8,11 @@ import (
 )
 
 const (
-	// maxWindow is how many leased chunks are searched; where there are more, a sweep is due.
+	// maxWindow is how many leased chunks one search reads at most; where there are more, a sweep is due.
 	maxWindow = 200
+
+	// searchFirst is how many chunks a search reads at first; with every step it reads twice as many.
+	searchFirst = 16
 
 	// searchRounds bounds how often a search begins anew because the head moved under it.
 	searchRounds = 4
@@ -20,32 +23,33 @@ const (
 
 // search looks for free IDs among the leased listings when there is nothing left to lease. h was read just now. It
 // brings what it finds into the stock. Where it finds fewer than n, CodePoolExhausted says that each listing was seen
-// taken and that the head had not moved meanwhile.
+// taken and that the head had not moved meanwhile; of a window that is too long for that, a sweep is asked for.
 func (s *Store) search(ctx context.Context, m *poolMemory, h *head, n int, others map[alloc.ID]bool) error {
 	for range searchRounds {
 		if h.rebuilding {
 			return poolRebuilding(m.name)
 		}
-		if h.nx < h.tl || m.isEmpty(h) {
+		if h.nx < h.tl || m.hasFewer(h, n) {
 			break
 		}
-		if h.nx-h.lo > maxWindow {
-			return s.wantSweep(ctx, h)
-		}
-		seen, err := s.window(ctx, h, h.lo, h.nx)
+		free, whole, err := s.look(ctx, h, n, others)
 		if err != nil {
 			return err
 		}
-		found := slices.DeleteFunc(seen.free, func(l listing) bool { return others[l.id] })
+		met := len(free)
+		found := slices.DeleteFunc(free, func(l listing) bool { return others[l.id] })
 		if s.bringHome(m, found); len(found) >= n {
 			return nil
+		}
+		if !whole {
+			return s.wantSweep(ctx, h)
 		}
 		again, err := s.lookAgain(ctx, m)
 		if err != nil {
 			return err
 		}
 		if again.series == h.series && again.nx == h.nx && again.tl == h.tl && !again.rebuilding {
-			m.searched(h, len(seen.free) == 0 && !seen.pending)
+			m.searched(h, met)
 			return poolExhausted(m.name, n)
 		}
 		h = again
@@ -53,10 +57,46 @@ func (s *Store) search(ctx context.Context, m *poolMemory, h *head, n int, other
 	switch {
 	case h.nx < h.tl:
 		return nil // something was published: lease it
-	case m.isEmpty(h):
+	case m.hasFewer(h, n):
 		return poolExhausted(m.name, n)
 	}
 	return poolBusy(m.name)
+}
+
+// look reads the window from a random place on, in growing steps, until it has met n free IDs that are not among the
+// others. So environments that start together each read a part of their own, and finding an ID costs little while there
+// are many. whole says that all of the window was read.
+func (s *Store) look(ctx context.Context, h *head, n int, others map[alloc.ID]bool) (free []listing, whole bool, err error) {
+	size := h.nx - h.lo
+	limit := min(size, maxWindow)
+	if size == 0 {
+		return nil, true, nil
+	}
+	first := int64(s.intN(int(size)))
+	met, found := map[listing]bool{}, 0
+	for done, step := int64(0), int64(searchFirst); done < limit; step *= 2 {
+		from := h.lo + (first+done)%size
+		to := min(from+step, h.nx, from+limit-done)
+		v, err := s.window(ctx, h, from, to)
+		if err != nil {
+			return nil, false, err
+		}
+		done += to - from
+		for _, l := range v.free {
+			if met[l] {
+				continue
+			}
+			met[l] = true
+			free = append(free, l)
+			if !others[l.id] {
+				found++
+			}
+		}
+		if found >= n {
+			return free, false, nil
+		}
+	}
+	return free, limit == size, nil
 }
 
 // bringHome puts found listings into the stock, in random order, so that environments that search the same window do
@@ -66,37 +106,35 @@ func (s *Store) bringHome(m *poolMemory, found []listing) {
 		j := s.intN(i + 1)
 		found[i], found[j] = found[j], found[i]
 	}
-	m.forget() // whatever of it is free has been found again
+	m.forget() // whatever of it is free stands in the window
 	m.add(found[:min(len(found), int(m.waiting.Load())+searchSpare)], s.now())
 }
 
-// isEmpty reports whether a search has found nothing at this head, which was read just now: then that still holds.
-func (m *poolMemory) isEmpty(h *head) bool {
+// hasFewer reports whether a search has shown that fewer than n IDs are free at this head, which was read just now: then
+// that still holds.
+func (m *poolMemory) hasFewer(h *head, n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.emptied == nil || m.emptied.series != h.series || m.emptied.nx != h.nx || m.emptied.tl != h.tl {
+	l := m.left
+	if l == nil || l.series != h.series || l.nx != h.nx || l.tl != h.tl || l.free >= n {
 		return false
 	}
-	m.emptied.fill = m.fills.Load()
+	l.fill = m.fills.Load()
 	return true
 }
 
-// emptySince reports whether a fill that began after the one given has shown that nothing is free.
-func (m *poolMemory) emptySince(fill int64) bool {
+// fewerSince reports whether a fill that began after the one given has shown that fewer than n IDs are free.
+func (m *poolMemory) fewerSince(fill int64, n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.emptied != nil && m.emptied.fill > fill
+	return m.left != nil && m.left.fill > fill && m.left.free < n
 }
 
-// searched remembers a search that met nothing free and nothing that becomes free by itself. One that met something
-// says nothing about a claim of fewer IDs.
-func (m *poolMemory) searched(h *head, nothing bool) {
+// searched remembers how many free IDs a search of the whole window has met.
+func (m *poolMemory) searched(h *head, free int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.emptied = nil
-	if nothing {
-		m.emptied = &emptied{h.series, h.nx, h.tl, m.fills.Load()}
-	}
+	m.left = &left{h.series, h.nx, h.tl, free, m.fills.Load()}
 }
 
 // wantSweep asks the next sweep to tidy up at once, and sends the caller away until then.
@@ -114,10 +152,7 @@ func (s *Store) wantSweep(ctx context.Context, h *head) error {
 type view struct {
 	chunks []*chunk
 	states map[alloc.ID]Item // nil where there is no item
-	free   []listing         // may be claimed, each once
-	// pending says that something may become free without being listed again: an ID is held, or listed for when it
-	// will have come back.
-	pending bool
+	free   []listing         // may be claimed, now or when their return is finished; each once
 }
 
 // window reads the chunks from one number to before another, and the items of all IDs that they list, strongly.
@@ -182,14 +217,9 @@ func (v *view) judge() {
 			}
 			seen[l] = true
 			switch v.standing(l) {
-			case listingFree:
+			case listingFree, listingReturning:
 				v.free = append(v.free, l)
-			case listingReturning:
-				v.free = append(v.free, l)
-				v.pending = true
-			case listingHeld:
-				v.pending = true
-			case listingSettled:
+			case listingHeld, listingSettled:
 			}
 		}
 	}

@@ -37,14 +37,14 @@ type poolMemory struct {
 	streak   atomic.Int64 // of them, those tried
 	fills    atomic.Int64 // number of the last attempt to bring in stock
 
-	mu      sync.Mutex
-	head    *head
-	asOf    time.Time // the head was read after this
-	stock   []stocked
-	unread  []leasedChunk
-	burst   int64     // chunks that the last lease took
-	leased  time.Time // when that was
-	emptied *emptied  // what the last search found, where it found nothing at all
+	mu     sync.Mutex
+	head   *head
+	asOf   time.Time // the head was read after this
+	stock  []stocked
+	unread []leasedChunk
+	burst  int64     // chunks that the last lease took
+	leased time.Time // when that was
+	left   *left     // what the last search of a whole window has shown
 }
 
 // stocked is a listing in memory. Each is with one request at a time.
@@ -59,10 +59,12 @@ type leasedChunk struct {
 	since     time.Time
 }
 
-// emptied says that no listing of the window was free. It stays true for as long as the head has not moved: an ID is
-// listed, and with that the head moved, before it becomes free.
-type emptied struct {
+// left says how many IDs of the window were free. For as long as the head has not moved there are no more of them: an ID
+// that comes back is listed, and with that the head moved, before it becomes free; one that was listed so already counts
+// as free here. So it refuses a claim of more, and says nothing of a claim of fewer.
+type left struct {
 	series, nx, tl int64
+	free           int
 	fill           int64 // number of the attempt that has seen so last
 }
 

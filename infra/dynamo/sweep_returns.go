@@ -41,17 +41,17 @@ func (w *sweep) returns(ctx context.Context, from string) error {
 	return nil
 }
 
+// someReturns does what is due of some return items. One that cannot be done now does not keep the others waiting.
 func (w *sweep) someReturns(ctx context.Context, items []Item) error {
 	now := w.s.now().UnixMilli()
 	var due []Item
+	var errs []error
 	for _, it := range items {
 		w.holds[it.Str(AttrSK)] = true
 		switch {
 		case it.Str(AttrReason) == ReasonVoid:
 			settled, err := w.s.settleVoid(ctx, w.pool, it)
-			if err != nil {
-				return err
-			}
+			errs = append(errs, err)
 			if settled {
 				w.report.Voided++
 			}
@@ -61,7 +61,7 @@ func (w *sweep) someReturns(ctx context.Context, items []Item) error {
 			due = append(due, it)
 		}
 	}
-	return w.bringBack(ctx, due)
+	return firstOf(append(errs, w.bringBack(ctx, due)))
 }
 
 // bringBack does steps 2 to 6 for return items that are due.
@@ -75,15 +75,12 @@ func (w *sweep) bringBack(ctx context.Context, due []Item) error {
 		}
 		homes[i], errs[i] = home, err
 	})
-	if err := firstOf(errs); err != nil {
-		return err
-	}
 	for _, home := range homes {
 		if home != nil {
 			w.report.Returned++
 		}
 	}
-	return w.s.bringBack(ctx, w.pool, homes)
+	return firstOf(append(errs, w.s.bringBack(ctx, w.pool, homes)))
 }
 
 // mindHold puts the return item of a held ID that lacks it: its holder was cut off before it was put.
