@@ -47,7 +47,7 @@ func caseLateFailure(s *script) {
 	s.steal("x")
 	failure := first.until(recordTo(dynamo.RecordFailed))
 	s.later(failure)
-	first.end() //nolint:errcheck // its outcome is unknown, and its client repeats
+	first.end() // its outcome is unknown, and its client repeats
 	refused(s.claim(s.on("twin", 0), o), alloc.CodePoolExhausted)
 	s.seed(s.on("admin again", 0), "more", "y", "z").must()
 	s.answered(s.claim(s.on("again", 0), o), "key", 1)

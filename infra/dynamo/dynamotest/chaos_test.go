@@ -311,12 +311,16 @@ func (c *chaos) lateArrival() {
 	}
 }
 
-// calm ends the faults: late writes arrive or are lost for good, everybody wakes up, everything under way ends.
+// calm ends the faults: everybody wakes up, everything under way ends. Late writes may still arrive.
 func (c *chaos) calm() {
 	c.thaw()
 	c.weights = []weight{{fateNone, None, 1}}
 	c.wild = 0
 	c.storm(func() bool { return false })
+}
+
+// flush lets some of the late writes arrive; the rest is lost for good.
+func (c *chaos) flush() {
 	for len(c.late) > 0 {
 		if c.chance(50) {
 			c.lateArrival()

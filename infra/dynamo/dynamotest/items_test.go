@@ -60,10 +60,6 @@ func kindOf(k dynamo.Key) itemKind {
 
 var headKey = dynamo.Key{PK: "P#" + string(pool), SK: "H"}
 
-func isKind(kind itemKind) func(Call) bool {
-	return func(c Call) bool { return kindOf(c.Key()) == kind }
-}
-
 // stateForgotten is the state of an ID that a pool with PolicyForget has handed out without a key.
 const stateForgotten alloc.State = "forgotten"
 

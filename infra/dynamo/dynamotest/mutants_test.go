@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"idpool/infra/dynamo"
@@ -43,10 +44,8 @@ func (m mutant) table(next dynamo.Table) dynamo.Table {
 
 // without returns the condition with each test of one of the attributes taken out.
 func without(c dynamo.Cond, attrs ...string) dynamo.Cond {
-	for _, name := range attrs {
-		if c.Attr == name {
-			return dynamo.Cond{}
-		}
+	if slices.Contains(attrs, c.Attr) {
+		return dynamo.Cond{}
 	}
 	if len(c.Of) > 0 {
 		parts := make([]dynamo.Cond, len(c.Of))

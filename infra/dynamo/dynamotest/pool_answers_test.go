@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -38,9 +39,9 @@ func (v *watch) see(free int, ids map[alloc.ID]dynamo.Item) {
 func (w *poolWorld) claims(a *act) {
 	v := &watch{tokens: map[string]bool{}, least: len(w.free())}
 	since := time.Now().Add(-time.Second)
-	for i := len(w.freed) - 1; i >= 0; i-- {
-		v.least = min(v.least, w.freed[i].n)
-		if w.freed[i].at.Before(since) {
+	for _, m := range slices.Backward(w.freed) {
+		v.least = min(v.least, m.n)
+		if m.at.Before(since) {
 			break
 		}
 	}
@@ -111,6 +112,23 @@ func (w *poolWorld) unheard() (n alloc.Count) {
 	for l := range w.owner {
 		if w.answered[l] == "" && !w.cameBack[l] && !w.again[l] {
 			n++
+		}
+	}
+	return n
+}
+
+// listedForNothing counts listings that a sweep takes for available without looking, and that are not: an ID that was
+// claimed out of another batch's listing before its own batch had listed it. They count until their chunk is leased.
+func (w *poolWorld) listedForNothing() (n alloc.Count) {
+	for k := w.head.Int(dynamo.AttrNext); k < w.head.Int(dynamo.AttrTail); k++ {
+		if w.chunks[k].Bool(dynamo.AttrRelisted) {
+			continue // these it looks at
+		}
+		for _, l := range listingsOf(w.chunks[k]) {
+			it := w.ids[l.id]
+			if it == nil || stateOf(it) != alloc.StateFree || it.Int(dynamo.AttrGeneration) != l.g {
+				n++
+			}
 		}
 	}
 	return n

@@ -241,7 +241,7 @@ func (r *poolRun) look(p *process) {
 
 // pause switches the pool off or on again.
 func (r *poolRun) pause(p *process) {
-	to := []alloc.PoolState{alloc.PoolPaused, alloc.PoolActive, alloc.PoolActive}[r.rng.IntN(3)]
+	to := []alloc.PoolState{alloc.PoolPaused, alloc.PoolDraining, alloc.PoolActive, alloc.PoolActive}[r.rng.IntN(4)]
 	r.setState(p, to)
 }
 

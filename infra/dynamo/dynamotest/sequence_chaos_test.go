@@ -24,7 +24,9 @@ type sequenceRun struct {
 	leased int // leases begun
 	edits  int // edits by hand still to come
 	edited bool
-	halted bool // somebody was told that the sequence is stopped
+	moved  bool         // the limit was changed, or may have been
+	most   alloc.Number // highest limit that there may have been
+	halted bool         // somebody was told that the sequence is stopped
 
 	answers []answeredRange
 }
@@ -58,6 +60,7 @@ func newSequenceRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.
 		r.config.Limit = alloc.MaxNumber
 	}
 	r.config = r.config.WithDefaults()
+	r.most = r.config.Limit
 	for i := range 1 + r.rng.IntN(3) {
 		name, n := fmt.Sprintf("key%d", i), alloc.Count(1+r.rng.IntN(8))
 		r.keys = append(r.keys, &sequenceKey{name: name, n: n, key: alloc.NewKey("client", "lease", string(sequence), name, fmt.Sprint(n))})
@@ -74,7 +77,7 @@ func (r *sequenceRun) next() bool {
 	r.left--
 	switch n := r.rng.IntN(20); {
 	case n == 0:
-		r.look(p)
+		r.change(p)
 	case n <= 2 && r.edits > 0:
 		r.edits--
 		r.edit()
@@ -105,10 +108,23 @@ func (r *sequenceRun) edit() {
 	r.mem.Set(it)
 }
 
-func (r *sequenceRun) look(p *process) {
-	do(r.chaos, p, "look", func(ctx context.Context, s *dynamo.Store) (alloc.Sequence, error) {
-		return s.Sequence(ctx, sequence)
-	}, func(*act, alloc.Sequence, error) {})
+// change reads the sequence and moves its limit: up, or down to what is leased.
+func (r *sequenceRun) change(p *process) {
+	by := alloc.Number(r.rng.IntN(30))
+	do(r.chaos, p, "change", func(ctx context.Context, s *dynamo.Store) (alloc.Sequence, error) {
+		q, err := s.Sequence(ctx, sequence)
+		if err != nil {
+			return q, err
+		}
+		c := q.Config
+		c.Limit = min(max(c.Start, q.Next-1)+by, alloc.MaxNumber)
+		r.moved, r.most = true, max(r.most, c.Limit)
+		return s.ChangeSequence(ctx, sequence, q.Version, c)
+	}, func(_ *act, q alloc.Sequence, err error) {
+		if err == nil && !p.dead && q.Next > q.Config.Limit+1 && !r.edited {
+			r.fail("the limit was moved below what is leased: %+v", q)
+		}
+	})
 }
 
 func (r *sequenceRun) leaseKeyless(p *process) *act {
@@ -170,7 +186,7 @@ func (r *sequenceRun) leases(p *process, who string, o alloc.LeaseOrder, answere
 // exhausted holds the refusal against the counter, which never falls by itself.
 func (r *sequenceRun) exhausted(who string, n alloc.Count) {
 	it := r.mem.Item(counterKey)
-	if it == nil || r.edited {
+	if it == nil || r.edited || r.moved {
 		return
 	}
 	if last := it.Int(attrLast) + int64(n); last <= int64(r.config.Limit) && last > 0 {
@@ -180,7 +196,7 @@ func (r *sequenceRun) exhausted(who string, n alloc.Count) {
 
 // answer holds an answered range against all others.
 func (r *sequenceRun) answer(who string, n alloc.Count, got alloc.Range) {
-	if got.Len() != n || got.End < got.Start || got.Start < r.config.Start || got.End > r.config.Limit || got.Token == "" {
+	if got.Len() != n || got.End < got.Start || got.Start < r.config.Start || got.End > r.most || got.Token == "" {
 		r.fail("%s asked for %d and was answered %+v", who, n, got)
 	}
 	for _, a := range r.answers {
@@ -214,6 +230,7 @@ func (r *sequenceRun) run() {
 func (r *sequenceRun) settle() {
 	p := r.spawn()
 	r.pass(time.Minute)
+	r.flush()
 	for _, k := range r.keys {
 		r.quietly(do(r.chaos, p, k.name+" at last", func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
 			return s.Lease(ctx, alloc.LeaseOrder{Sequence: sequence, Count: k.n, By: "client", Key: k.key})
