@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -165,20 +164,14 @@ func (s *segments) lease(ctx context.Context, l *line, now time.Time) {
 	}
 }
 
-// outside makes a call of the Store without mu. A panic becomes an error: this is no caller's goroutine, nobody above
-// would stop it from ending the process.
-func outside[A any](ctx context.Context, s *segments, l *line, call func(context.Context) (A, error)) (a A, err error) {
+// outside makes a call of the Store without mu.
+func outside[A any](ctx context.Context, s *segments, l *line, call func(context.Context) (A, error)) (A, error) {
 	l.round++
 	s.mu.Unlock()
 	defer s.mu.Lock()
-	defer func() {
-		if p := recover(); p != nil {
-			err = Errorf(CodeInternal, "something went wrong on our side").Because(fmt.Errorf("panic in the Store: %v", p))
-		}
-	}()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return call(ctx)
+	return withoutPanic(func() (A, error) { return call(ctx) })
 }
 
 // isCurrent drops stock that is too old and reports whether the sequence was read lately.

@@ -3,7 +3,7 @@ package alloc
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"time"
 )
 
@@ -50,72 +50,13 @@ func (s *Service) Trail(ctx context.Context, before string, limit int) ([]AuditR
 	return s.store.Records(ctx, before, limit)
 }
 
-// recordTimeout bounds the writing of an audit record, which goes on when the caller's context has ended.
-const recordTimeout = 2 * time.Second
-
-// step is an administrative operation: what it needs, and what its record says.
-type step struct {
-	need   Action
-	name   string // of the pool or sequence
-	action string
-	target string
-	detail func() string // asked for when the operation is over
-}
-
-// administer checks caller, name and scope, runs the operation and ends it with its audit record. Every call of a known
-// caller on a well-formed name leaves exactly one, of success and of refusal alike; without a caller or a name there is
-// nobody and nothing to write down. A change whose record cannot be written is reported as failed with an unknown
-// outcome: repeating it repeats the record.
-func (s *Service) administer(ctx context.Context, st step, run func() error) error {
-	caller, err := admit(ctx, st.need, st.name)
-	switch {
-	case err == nil:
-		err = run()
-	case !Is(err, CodeForbidden):
-		return err
-	}
-	result := "ok"
-	if err != nil {
-		result = string(CodeOf(err))
-	}
-	at := s.now().UTC()
-	rec := AuditRecord{
-		ID: at.Format("20060102T150405.000000Z") + "-" + string(NewToken()), At: at,
-		Client: caller.Client, Action: st.action, Target: st.target, Detail: clip(st.detail()), Result: result,
-		Request: caller.Request, Address: caller.Address,
-	}
-	// What was done is done, also when nobody waits for the answer any more.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	if rerr := s.store.Record(rctx, rec); rerr != nil && err == nil {
-		e := Errorf(CodeUnavailable, "the change was made, but its audit record could not be written; repeat the request").Because(rerr)
-		e.Unknown, e.RetryAfter = true, time.Second
-		return e
-	}
-	return err
-}
-
-// clip bounds a record's detail: what was refused may be of any length.
-func clip(detail string) string {
-	if len(detail) > MaxDetailBytes {
-		detail = detail[:MaxDetailBytes-len("…")] + "…"
-	}
-	return strings.ToValidUTF8(detail, "")
-}
-
-// checkList checks the bounds of a page of a list by names.
-func checkList(after string, limit int) error {
-	if after != "" {
-		if err := CheckName(after); err != nil {
-			return err
+// withoutPanic makes of a panic in a call of the Store an error. In a goroutine that is no caller's own nobody above
+// would stop it from ending the process.
+func withoutPanic[A any](call func() (A, error)) (a A, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = Errorf(CodeInternal, "something went wrong on our side").Because(fmt.Errorf("panic in the Store: %v", p))
 		}
-	}
-	return checkPage(limit)
-}
-
-func checkPage(limit int) error {
-	if limit < 1 || limit > 100 {
-		return Errorf(CodeInvalidCount, "limit must be 1 to 100")
-	}
-	return nil
+	}()
+	return call()
 }

@@ -1,56 +1,27 @@
 package alloc
 
 import (
-	"cmp"
 	"context"
-	"fmt"
+	"sync"
+	"sync/atomic"
 )
 
 // CreatePool makes a pool; see Pools.CreatePool for what a repeat and a clash give. Needs ActionManage.
 func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConfig) (p Pool, created bool, err error) {
-	config = config.WithDefaults()
-	err = s.administer(ctx, poolStep(name, "create", config.words), func() (err error) {
-		if err := config.Check(); err != nil {
-			return err
-		}
-		p, created, err = s.store.CreatePool(ctx, name, config)
-		return err
-	})
-	return p, created, err
+	return create(ctx, s, aPool, name, config.WithDefaults(), s.store.CreatePool)
 }
 
 // ChangePool replaces the configuration of the pool at version from. Needs ActionManage.
-func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (p Pool, err error) {
-	config = config.WithDefaults()
-	detail := func() string { return fmt.Sprintf("from version %d to %s", from, config.words()) }
-	err = s.administer(ctx, poolStep(name, "change", detail), func() (err error) {
-		if err := config.Check(); err != nil {
-			return err
-		}
-		p, err = s.store.ChangePool(ctx, name, from, config)
-		return err
-	})
-	return p, err
+func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
+	return change(ctx, s, aPool, name, from, config.WithDefaults(), s.store.ChangePool)
 }
 
 // poolVerbs are the states that an administrator may set, with the verb of their record.
 var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", PoolDraining: "drain", PoolDeleted: "delete"}
 
 // SetPoolState pauses, resumes (PoolActive), drains or deletes a pool. Needs ActionManage.
-func (s *Service) SetPoolState(ctx context.Context, name PoolName, to PoolState) (p Pool, err error) {
-	detail := func() string { return "to " + quoteShort(string(to)) }
-	err = s.administer(ctx, poolStep(name, cmp.Or(poolVerbs[to], "state"), detail), func() (err error) {
-		if poolVerbs[to] == "" {
-			return Errorf(CodeInvalidRequest, "a pool has no state %s", quoteShort(string(to)))
-		}
-		p, err = s.store.SetPoolState(ctx, name, to)
-		return err
-	})
-	return p, err
-}
-
-func poolStep(name PoolName, verb string, detail func() string) step {
-	return step{need: ActionManage, name: string(name), action: "pool." + verb, target: poolTarget(name), detail: detail}
+func (s *Service) SetPoolState(ctx context.Context, name PoolName, to PoolState) (Pool, error) {
+	return setState(ctx, s, aPool, name, to, poolVerbs, s.store.SetPoolState)
 }
 
 // PoolStatus is a pool with its level. LevelError stands in for a level that could not be read.
@@ -77,37 +48,37 @@ func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 
 // Pools returns at most limit (1 to 100) pools that are not deleted, with their levels, in the order of their names,
 // after the name given; next is what to give to go on, "" at the end. Those that the caller may not read are left out.
+// Where very many are left out, there may be fewer than limit, even none, and yet more to come.
 func (s *Service) Pools(ctx context.Context, after PoolName, limit int) (pools []PoolStatus, next PoolName, err error) {
-	caller, err := someone(ctx)
+	look := func(p Pool) (PoolName, bool) { return p.Name, p.State != PoolDeleted }
+	found, next, err := readable(ctx, after, limit, s.store.ListPools, look)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := checkList(string(after), limit); err != nil {
-		return nil, "", err
-	}
-	for {
-		page, err := s.store.ListPools(ctx, after, limit)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, p := range page {
-			after = p.Name
-			if p.State == PoolDeleted || !caller.permits(ActionRead, string(p.Name)) {
-				continue
+	return s.statuses(ctx, found), next, nil
+}
+
+// levelReaders is how many levels are read at once.
+const levelReaders = 8
+
+// statuses reads the levels of the pools, in whatever order; the answer has theirs.
+func (s *Service) statuses(ctx context.Context, pools []Pool) []PoolStatus {
+	all := make([]PoolStatus, len(pools))
+	var taken atomic.Int64
+	var readers sync.WaitGroup
+	for range min(levelReaders, len(pools)) {
+		readers.Go(func() {
+			for i := taken.Add(1) - 1; i < int64(len(pools)); i = taken.Add(1) - 1 {
+				all[i] = s.status(ctx, pools[i])
 			}
-			pools = append(pools, s.status(ctx, p))
-			if len(pools) == limit {
-				return pools, after, nil
-			}
-		}
-		if len(page) < limit {
-			return pools, "", nil
-		}
+		})
 	}
+	readers.Wait()
+	return all
 }
 
 func (s *Service) status(ctx context.Context, p Pool) PoolStatus {
-	l, err := s.store.Level(ctx, p.Name)
+	l, err := withoutPanic(func() (Level, error) { return s.store.Level(ctx, p.Name) })
 	return PoolStatus{Pool: p, Level: l, LevelError: err}
 }
 
@@ -131,7 +102,7 @@ func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
 	if err := CheckClaimOrder(o); err != nil {
 		return Claim{}, err
 	}
-	if o.Key, err = keyFor(caller, "claim", poolTarget(r.Pool), r.Key, r.Print); err != nil {
+	if o.Key, err = keyFor(caller, "claim", aPool.target(string(r.Pool)), r.Key, r.Print); err != nil {
 		return Claim{}, err
 	}
 	return s.store.Claim(ctx, o)
@@ -160,5 +131,3 @@ func (s *Service) Sweep(ctx context.Context, pool PoolName) (SweepReport, error)
 	}
 	return s.store.Sweep(ctx, pool)
 }
-
-func poolTarget(n PoolName) string { return "pool/" + string(n) }

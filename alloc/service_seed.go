@@ -16,7 +16,10 @@ type SeedEntry struct {
 type SeedRequest struct {
 	Pool    PoolName
 	Entries []SeedEntry
-	Key     string // Idempotency-Key; "" for none
+
+	// Key is the Idempotency-Key, "" for none. It names the job together with the entries: the same key with other
+	// entries is another job, and not refused as a claim's would be.
+	Key string
 }
 
 // SeedFinding is one entry that was added, was not added, or is worth a look.
@@ -58,7 +61,7 @@ const SeedExamples = 20
 func (s *Service) Seed(ctx context.Context, r SeedRequest) (SeedReport, error) {
 	report := SeedReport{Pool: r.Pool}
 	st := step{
-		need: ActionSeed, name: string(r.Pool), action: "pool.seed", target: poolTarget(r.Pool),
+		need: ActionSeed, on: aPool, name: string(r.Pool), verb: "seed",
 		detail: func() string { return report.words(len(r.Entries)) },
 	}
 	err := s.administer(ctx, st, func() error { return s.seed(ctx, r, &report) })

@@ -1,56 +1,23 @@
 package alloc
 
-import (
-	"cmp"
-	"context"
-	"fmt"
-)
+import "context"
 
 // CreateSequence makes a sequence; see Sequences.CreateSequence for what a repeat and a clash give. Needs ActionManage.
 func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config SequenceConfig) (q Sequence, created bool, err error) {
-	config = config.WithDefaults()
-	err = s.administer(ctx, sequenceStep(name, "create", config.words), func() (err error) {
-		if err := config.Check(); err != nil {
-			return err
-		}
-		q, created, err = s.store.CreateSequence(ctx, name, config)
-		return err
-	})
-	return q, created, err
+	return create(ctx, s, aSequence, name, config.WithDefaults(), s.store.CreateSequence)
 }
 
 // ChangeSequence replaces the configuration of the sequence at version from. Needs ActionManage.
-func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (q Sequence, err error) {
-	config = config.WithDefaults()
-	detail := func() string { return fmt.Sprintf("from version %d to %s", from, config.words()) }
-	err = s.administer(ctx, sequenceStep(name, "change", detail), func() (err error) {
-		if err := config.Check(); err != nil {
-			return err
-		}
-		q, err = s.store.ChangeSequence(ctx, name, from, config)
-		return err
-	})
-	return q, err
+func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
+	return change(ctx, s, aSequence, name, from, config.WithDefaults(), s.store.ChangeSequence)
 }
 
 // sequenceVerbs are the states that an administrator may set, with the verb of their record.
 var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequencePaused: "pause", SequenceDeleted: "delete"}
 
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. Needs ActionManage.
-func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (q Sequence, err error) {
-	detail := func() string { return "to " + quoteShort(string(to)) }
-	err = s.administer(ctx, sequenceStep(name, cmp.Or(sequenceVerbs[to], "state"), detail), func() (err error) {
-		if sequenceVerbs[to] == "" {
-			return Errorf(CodeInvalidRequest, "a sequence cannot be set to the state %s", quoteShort(string(to)))
-		}
-		q, err = s.store.SetSequenceState(ctx, name, to)
-		return err
-	})
-	return q, err
-}
-
-func sequenceStep(name SequenceName, verb string, detail func() string) step {
-	return step{need: ActionManage, name: string(name), action: "sequence." + verb, target: sequenceTarget(name), detail: detail}
+func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error) {
+	return setState(ctx, s, aSequence, name, to, sequenceVerbs, s.store.SetSequenceState)
 }
 
 // Sequence returns a sequence with its position. Needs ActionRead.
@@ -70,32 +37,8 @@ func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, er
 
 // Sequences is to sequences what Pools is to pools.
 func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) (sequences []Sequence, next SequenceName, err error) {
-	caller, err := someone(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := checkList(string(after), limit); err != nil {
-		return nil, "", err
-	}
-	for {
-		page, err := s.store.ListSequences(ctx, after, limit)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, q := range page {
-			after = q.Name
-			if q.State == SequenceDeleted || !caller.permits(ActionRead, string(q.Name)) {
-				continue
-			}
-			sequences = append(sequences, q)
-			if len(sequences) == limit {
-				return sequences, after, nil
-			}
-		}
-		if len(page) < limit {
-			return sequences, "", nil
-		}
-	}
+	look := func(q Sequence) (SequenceName, bool) { return q.Name, q.State != SequenceDeleted }
+	return readable(ctx, after, limit, s.store.ListSequences, look)
 }
 
 // Leases returns entries of a sequence's ledger, highest first, below the start given (0: from the top); at most limit,
@@ -153,7 +96,7 @@ func (s *Service) lease(ctx context.Context, operation string, r LeaseRequest, l
 	if err != nil {
 		return Range{}, err
 	}
-	key, err := keyFor(caller, operation, sequenceTarget(r.Sequence), r.Key, r.Print)
+	key, err := keyFor(caller, operation, aSequence.target(string(r.Sequence)), r.Key, r.Print)
 	if err != nil {
 		return Range{}, err
 	}
@@ -170,5 +113,3 @@ func (s *Service) admitLease(ctx context.Context, r LeaseRequest, limit Count) (
 	}
 	return caller, nil
 }
-
-func sequenceTarget(n SequenceName) string { return "sequence/" + string(n) }

@@ -1,0 +1,128 @@
+package alloc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// kind is what there is to administer. Pools and sequences are administered alike.
+type kind string
+
+const (
+	aPool     kind = "pool"
+	aSequence kind = "sequence"
+)
+
+// target is how the trail and the keys name one of the kind.
+func (k kind) target(name string) string { return string(k) + "/" + name }
+
+// config is a configuration with its defaults filled in.
+type config interface {
+	Check() error
+	words() string
+}
+
+// create checks the configuration, makes the thing and leaves the record of it.
+func create[N ~string, C config, T any](
+	ctx context.Context, s *Service, on kind, name N, c C, do func(context.Context, N, C) (T, bool, error),
+) (made T, created bool, err error) {
+	st := step{need: ActionManage, on: on, name: string(name), verb: "create", detail: c.words}
+	err = s.administer(ctx, st, func() (err error) {
+		if err := c.Check(); err != nil {
+			return err
+		}
+		made, created, err = do(ctx, name, c)
+		return err
+	})
+	return made, created, err
+}
+
+// change checks the configuration, puts it in the place of that at version from and leaves the record of it.
+func change[N ~string, C config, T any](
+	ctx context.Context, s *Service, on kind, name N, from Version, c C, do func(context.Context, N, Version, C) (T, error),
+) (changed T, err error) {
+	st := step{need: ActionManage, on: on, name: string(name), verb: "change", detail: func() string {
+		return fmt.Sprintf("from version %d to %s", from, c.words())
+	}}
+	err = s.administer(ctx, st, func() (err error) {
+		if err := c.Check(); err != nil {
+			return err
+		}
+		changed, err = do(ctx, name, from, c)
+		return err
+	})
+	return changed, err
+}
+
+// setState sets one of the states for which there is a verb and leaves the record of it.
+func setState[N, S ~string, T any](
+	ctx context.Context, s *Service, on kind, name N, to S, verbs map[S]string, do func(context.Context, N, S) (T, error),
+) (changed T, err error) {
+	st := step{need: ActionManage, on: on, name: string(name), verb: cmp.Or(verbs[to], "state"), detail: func() string {
+		return "to " + quoteShort(string(to))
+	}}
+	err = s.administer(ctx, st, func() (err error) {
+		if verbs[to] == "" {
+			return Errorf(CodeInvalidRequest, "a %s cannot be set to the state %s", on, quoteShort(string(to)))
+		}
+		changed, err = do(ctx, name, to)
+		return err
+	})
+	return changed, err
+}
+
+// recordTimeout bounds the writing of an audit record, which goes on when the caller's context has ended.
+const recordTimeout = 2 * time.Second
+
+// step is an administrative operation: what it needs, and what its record says.
+type step struct {
+	need   Action
+	on     kind
+	name   string // of the pool or sequence
+	verb   string
+	detail func() string // asked for when the operation is over
+}
+
+// administer checks caller, name and scope, runs the operation and ends it with its audit record. Every call of a known
+// caller on a well-formed name leaves exactly one, of success and of refusal alike; without a caller or a name there is
+// nobody and nothing to write down. A change whose record cannot be written is reported as failed with an unknown
+// outcome: repeating it repeats the record.
+func (s *Service) administer(ctx context.Context, st step, run func() error) error {
+	caller, err := admit(ctx, st.need, st.name)
+	switch {
+	case err == nil:
+		err = run()
+	case !Is(err, CodeForbidden):
+		return err
+	}
+	result := "ok"
+	if err != nil {
+		result = string(CodeOf(err))
+	}
+	at := s.now().UTC()
+	rec := AuditRecord{
+		ID: at.Format("20060102T150405.000000Z") + "-" + string(NewToken()), At: at,
+		Client: caller.Client, Action: string(st.on) + "." + st.verb, Target: st.on.target(st.name), Detail: clip(st.detail()), Result: result,
+		Request: caller.Request, Address: caller.Address,
+	}
+	// What was done is done, also when nobody waits for the answer any more.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if rerr := s.store.Record(rctx, rec); rerr != nil && err == nil {
+		e := Errorf(CodeUnavailable, "the change was made, but its audit record could not be written; repeat the request").Because(rerr)
+		e.Unknown, e.RetryAfter = true, time.Second
+		return e
+	}
+	return err
+}
+
+// clip bounds a record's detail: what was refused may be of any length.
+func clip(detail string) string {
+	if len(detail) > MaxDetailBytes {
+		detail = detail[:MaxDetailBytes-len("…")] + "…"
+	}
+	return strings.ToValidUTF8(detail, "")
+}
