@@ -151,6 +151,9 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, t
 		if err != nil {
 			return alloc.Sequence{}, err
 		}
+		if err := q.checkCounter(); err != nil {
+			return alloc.Sequence{}, err
+		}
 		if err := q.CheckTo(to); err != nil {
 			return alloc.Sequence{}, err
 		}
