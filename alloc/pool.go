@@ -129,8 +129,8 @@ func (p Pool) CheckSeed() error {
 	return nil
 }
 
-// CheckTo is the one rule for changes of state: anything but back from deleted. A change to the present state is
-// allowed and changes nothing.
+// CheckTo is the one rule for changes of state: anything but from deleted, to whatever state, deleted included. A change
+// of another pool to its present state is allowed and changes nothing.
 func (p Pool) CheckTo(PoolState) error {
 	if p.State == PoolDeleted {
 		return p.deleted()

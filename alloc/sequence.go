@@ -159,8 +159,9 @@ func (s Sequence) Remaining() Count {
 	return Count(min(left, math.MaxInt64))
 }
 
-// CheckTo is the one rule for changes of state by an administrator: not back from deleted, and not out of stopped (a
-// rebuild does that), except to deleted.
+// CheckTo is the one rule for changes of state by an administrator: not from deleted, to whatever state, and from stopped
+// (which a rebuild ends) to deleted only. A change of another sequence to its present state is allowed and changes
+// nothing.
 func (s Sequence) CheckTo(to SequenceState) error {
 	if s.State == SequenceDeleted {
 		return s.deleted()

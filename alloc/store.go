@@ -7,7 +7,8 @@ import "context"
 //
 // Every error is an *Error. The codes named at a method are the ones it decides; beside them every method may return
 // CodeThrottled, CodeUnavailable and CodeInternal. With Unknown set the step may have been applied; without it nothing
-// was taken or changed. What a method returned without error is durable. A Store is safe for concurrent use, and any
+// was taken or changed. A call whose context has ended before it begins is CodeUnavailable, with nothing taken or changed.
+// What a method returned without error is durable. A Store is safe for concurrent use, and any
 // number of Stores over the same data, in any number of processes, keep every promise together. Nothing (no lease,
 // clock, lock or cache) is trusted for uniqueness. A Store never blocks past the context's end.
 type Store interface {
@@ -38,15 +39,16 @@ type Pools interface {
 	// environment within 30 seconds.
 	ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error)
 
-	// SetPoolState moves the pool to the state if Pool.CheckTo allows it. To the present state: changes nothing. It
-	// takes effect in every environment within 30 seconds; a claim in flight ends cleanly either way. Version stays.
+	// SetPoolState moves the pool to the state if Pool.CheckTo allows it. To the present state: changes nothing, but for
+	// a deleted pool, which is CodePoolDeleted whatever is asked for, its deletion again included. It takes effect in
+	// every environment within 30 seconds; a claim in flight ends cleanly either way. Version stays. CodePoolNotFound.
 	SetPoolState(ctx context.Context, name PoolName, to PoolState) (Pool, error)
 
 	// ListPools returns at most limit pools in the order of their names, after the name given; deleted ones included.
 	ListPools(ctx context.Context, after PoolName, limit int) ([]Pool, error)
 
 	// Level reads how full the pool is at a cost that does not depend on its size. Right after Sweep, with no claim
-	// since and no stock in anybody's memory, Available and all counts are exact.
+	// since and no stock in anybody's memory, Available and all counts are exact. CodePoolNotFound.
 	Level(ctx context.Context, name PoolName) (Level, error)
 }
 
@@ -62,8 +64,8 @@ type Claims interface {
 	// Without a key an Unknown outcome may leave IDs claimed that nobody heard of; they are never handed out again.
 	//
 	// With a key (o.Key) the first request of a Hash decides; within KeyRetention a repeat, from any process and after
-	// any crash, gives the same IDs in the same order with Replayed set, also when the pool is empty, paused or
-	// draining, and takes nothing more. CodeKeyMismatch if the Fingerprint is another; nothing changes. CodeKeyEnded if
+	// any crash, gives the same IDs in the same order with Replayed set, also when the pool is empty, paused, draining
+	// or deleted, and takes nothing more. CodeKeyMismatch if the Fingerprint is another; nothing changes. CodeKeyEnded if
 	// all its IDs have come back or been retired since. CodeKeyBusy while a given-up attempt is being settled. No
 	// failure is stored: after CodePoolExhausted the same key may claim when there are IDs again. An expired record
 	// behaves exactly like an absent one.
@@ -77,12 +79,17 @@ type Claims interface {
 	// the same pool: an ID that this job put counts as added again, and every one of them is claimable if it was not
 	// claimed since. IDs already there are never changed, whatever their state. CodePoolNotFound, CodePoolDeleted,
 	// CodePoolDraining, CodePoolRebuilding, CodePoolDamaged.
+	//
+	// In a pool that forgets, where an ID that was claimed is gone, a repeat of a job's batch (same Job, same IDs in the
+	// same order) must not put again what was claimed since. So a Store keeps a record of each batch: for 90 days at
+	// least, as what is repeated later than that counts as a new seeding.
 	Seed(ctx context.Context, b SeedBatch) ([]SeedOutcome, error)
 
 	// Sweep does what keeps the pool healthy: it publishes again what sleeping or dead environments took into memory
 	// and did not claim, finishes what is on its way back, settles batches given up, and counts. Any number at once is
 	// harmless. After Sweep every free ID can be claimed, and stays so. Its cost is bounded; More says that another
-	// run has work.
+	// run has work. It works in every state of the pool; of a deleted one it finishes what was on its way, so that no key
+	// stays CodeKeyBusy, and nothing becomes claimable. CodePoolNotFound, CodePoolRebuilding, CodePoolDamaged.
 	Sweep(ctx context.Context, pool PoolName) (SweepReport, error)
 }
 
@@ -97,10 +104,11 @@ type Sequences interface {
 	Sequence(ctx context.Context, name SequenceName) (Sequence, error)
 
 	// ChangeSequence is to sequences what ChangePool is to pools, with SequenceConfig.CheckChange on the present
-	// position. It never moves the position.
+	// position. It never moves the position. CodeSequenceStopped where the counter is lost.
 	ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error)
 
-	// SetSequenceState is to sequences what SetPoolState is to pools, with Sequence.CheckTo.
+	// SetSequenceState is to sequences what SetPoolState is to pools, with Sequence.CheckTo: a deleted one is
+	// CodeSequenceDeleted whatever is asked for. Where the counter is lost it is CodeSequenceStopped, its deletion too.
 	SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error)
 
 	// ListSequences returns at most limit sequences in the order of their names, after the name given. One whose
@@ -114,7 +122,7 @@ type Sequences interface {
 	// rise, but a failed call, a crash or a repeat may leave a gap.
 	//
 	// With a key (o.Key) a repeat within KeyRetention gives the same range, epoch and token with Replayed set, also
-	// when the sequence is paused, stopped or exhausted since. CodeKeyMismatch as in Claim.
+	// when the sequence is paused, stopped, exhausted or deleted since. CodeKeyMismatch as in Claim.
 	Lease(ctx context.Context, o LeaseOrder) (Range, error)
 
 	// Leases returns at most limit proven entries of the ledger, highest start first, below the start given (0: from

@@ -34,6 +34,18 @@ var forgetCases = []testCase{
 		}
 		equal(w, w.drain(w.open(), "p"), 3, "IDs that can be claimed")
 	}},
+	{"a repeat of a batch by its job does not put again what was claimed and forgotten since", func(w *world) {
+		ids := w.forgetting("p", 5)
+		w.claim(w.open(), order("p", 2))
+		for range 2 {
+			for _, o := range w.seed(w.open(), "p", "first", ids) {
+				equal(w, o, alloc.SeedAdded, "outcome of an ID that the job put")
+			}
+		}
+		equal(w, w.drain(w.open(), "p"), 3, "IDs that can be claimed after the repeats")
+		w.seed(w.open(), "p", "first", ids)
+		w.refuse(w.open(), order("p", 1), alloc.CodePoolExhausted, "Claim after a repeat of what was all claimed")
+	}},
 	{"a pool that forgets repeats a key's answer within its retention and forgets after it", func(w *world) {
 		w.forgetting("p", 4)
 		o := keyedOrder("p", 2, "k")

@@ -120,8 +120,14 @@ var ledgerCases = []testCase{
 	{"C13 a sequence whose counter is lost before its first lease is stopped too", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		w.fixture.DropCounter(w.TB, "s")
+		for _, to := range []alloc.SequenceState{alloc.SequenceActive, alloc.SequencePaused, alloc.SequenceDeleted} {
+			_, err := w.open().SetSequenceState(w.Context(), "s", to)
+			w.want(err, alloc.CodeSequenceStopped, fmt.Sprintf("SetSequenceState to %s", to))
+		}
+		_, err := w.open().ChangeSequence(w.Context(), "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
+		w.want(err, alloc.CodeSequenceStopped, "ChangeSequence")
 		w.refuseLease(w.open(), leaseOrder("s", 1), alloc.CodeSequenceStopped, "Lease")
-		_, _, err := w.open().CreateSequence(w.Context(), "s", alloc.SequenceConfig{}.WithDefaults())
+		_, _, err = w.open().CreateSequence(w.Context(), "s", alloc.SequenceConfig{}.WithDefaults())
 		w.want(err, alloc.CodeSequenceStopped, "CreateSequence where the counter is lost")
 	}},
 	{"a stopped sequence can be deleted", func(w *world) {

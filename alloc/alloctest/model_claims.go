@@ -2,6 +2,7 @@ package alloctest
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -91,9 +92,16 @@ func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.S
 		if err := p.CheckSeed(); err != nil {
 			return err
 		}
-		for _, id := range b.IDs {
+		batch := fmt.Sprintf("%q %q", b.Job, b.IDs)
+		for i, id := range b.IDs {
+			before := p.batches[batch]
+			if p.ids[id] == nil && before != nil && before[i] == alloc.SeedAdded {
+				outcomes = append(outcomes, alloc.SeedAdded) // claimed and forgotten since
+				continue
+			}
 			outcomes = append(outcomes, p.seed(id, b.Job, m.now().Unix()))
 		}
+		p.batches[batch] = slices.Clone(outcomes)
 		return nil
 	})
 	return outcomes, err

@@ -10,7 +10,8 @@ import (
 type modelPool struct {
 	alloc.Pool
 	ids       map[alloc.ID]*alloc.IDRecord
-	order     []alloc.ID // as seeded, so that claims come out in a repeatable order; may name IDs that are taken or gone
+	order     []alloc.ID                     // as seeded, so that claims come out in a repeatable order; may name IDs that are taken or gone
+	batches   map[string][]alloc.SeedOutcome // what became of a job's batch
 	seeded    alloc.Count
 	forgotten alloc.Count
 	counted   alloc.Level // by the last sweep
@@ -32,7 +33,7 @@ func (m *Model) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		if p == nil {
 			p = &modelPool{
 				Pool: alloc.Pool{Name: name, Config: config, State: alloc.PoolActive, Version: 1, Created: m.now()},
-				ids:  map[alloc.ID]*alloc.IDRecord{},
+				ids:  map[alloc.ID]*alloc.IDRecord{}, batches: map[string][]alloc.SeedOutcome{},
 			}
 			d.pools[name], made, created = p, p.Pool, true
 			return nil

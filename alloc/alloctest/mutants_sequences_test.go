@@ -8,10 +8,10 @@ import (
 )
 
 var sequenceMutants = []mutant{
-	{"two callers at once are given one number: read, then write", []string{"C01 of many callers", "C04 many callers make"}, func(m *Model) alloc.Store {
+	{"two callers at once are given one number: read, then write", []string{"C01 of many callers", "C04 many callers make", "C21 callers of several processes"}, func(m *Model) alloc.Store {
 		return racing{m}
 	}},
-	{"each process counts for itself", []string{"C09 leases follow one another", "C01 of many callers"}, func(m *Model) alloc.Store {
+	{"each process counts for itself", []string{"C09 leases follow one another", "C01 of many callers", "C21 callers of several processes"}, func(m *Model) alloc.Store {
 		return &solitary{Model: m, next: map[alloc.SequenceName]alloc.Number{}}
 	}},
 	{"a lost counter begins again", []string{"C13 a sequence whose counter is lost is stopped", "C13 a sequence whose counter is lost before"}, func(m *Model) alloc.Store {
@@ -35,7 +35,7 @@ var sequenceMutants = []mutant{
 	{"keys of leases are ignored", []string{"K24 a repeat gives the same range", "K24 a lease whose answer is lost", "K10 of many callers with one key at once, all get one range"}, func(m *Model) alloc.Store {
 		return keylessLease{m}
 	}},
-	{"a repeated lease is refused while the sequence is not active", []string{"K24 a repeat is answered when the sequence"}, func(m *Model) alloc.Store {
+	{"a repeated lease is refused while the sequence is not active", []string{"K24 a repeat is answered when the sequence", "a deleted sequence repeats the answer"}, func(m *Model) alloc.Store {
 		return strictLease{m}
 	}},
 	{"a change moves the position to the start", []string{"ChangeSequence replaces the configuration"}, func(m *Model) alloc.Store {

@@ -88,7 +88,9 @@ func setFlag(t *testing.T, name, value string) {
 	})
 }
 
-func allMutants() []mutant { return slices.Concat(poolMutants, claimMutants, sequenceMutants) }
+func allMutants() []mutant {
+	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants)
+}
 
 // fixture is an empty engine with the fault.
 func (mu mutant) fixture() Fixture {

@@ -31,6 +31,7 @@ func suite() []area {
 	return []area{
 		{"Pools", poolCases},
 		{"PoolStates", stateCases},
+		{"Deleted", deletedCases},
 		{"Seeds", seedCases},
 		{"Names", nameCases},
 		{"Claims", claimCases},
@@ -44,6 +45,7 @@ func suite() []area {
 		{"Concurrency", concurrencyCases},
 		{"Faults", faultCases},
 		{"Contexts", contextCases},
+		{"Service", serviceCases},
 	}
 }
 
