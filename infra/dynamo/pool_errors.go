@@ -25,7 +25,7 @@ func poolBusy(name alloc.PoolName) *alloc.Error {
 }
 
 func poolUnswept(name alloc.PoolName) *alloc.Error {
-	return alloc.Errorf(alloc.CodeBusy, "the pool %q waits to be swept before it can tell what is left; nothing was taken; try again", name).After(5 * time.Second)
+	return alloc.Errorf(alloc.CodeBusy, "the pool %q waits to be swept before it can tell what is left; nothing was taken; try again", name).After(30 * time.Second)
 }
 
 func poolContended(name alloc.PoolName) *alloc.Error {
