@@ -3,28 +3,17 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"encoding/json"
 
 	"idpool/functions/internal/base"
 )
 
-func main() {
-	settings, err := base.Read(os.LookupEnv)
-	if err != nil {
-		fail(err)
-	}
-	svc, err := settings.Service(context.Background())
-	if err != nil {
-		fail(err)
-	}
-	lambda.Start((&refill{service: svc, logger: lambdacontext.NewLogger()}).run)
-}
+func main() { base.Main("refill", newHandler) }
 
-func fail(err error) {
-	fmt.Fprintf(os.Stderr, "refill does not start: %v\n", err)
-	os.Exit(1)
+func newHandler(ctx context.Context, lookup func(string) (string, bool)) (func(context.Context, json.RawMessage) (result, error), error) {
+	f, err := base.Start(ctx, lookup)
+	if err != nil {
+		return nil, err
+	}
+	return (&refill{service: f.Service, logger: f.Logger}).run, nil
 }

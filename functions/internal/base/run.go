@@ -1,0 +1,49 @@
+package base
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"idpool/alloc"
+	"idpool/infra/lambdahttp"
+	"idpool/web"
+)
+
+// Main is the main of the function with the name: it makes what answers the events, and answers them. A function that
+// cannot be made says why and ends.
+func Main[H any](name string, make func(context.Context, func(string) (string, bool)) (H, error)) {
+	handler, err := make(context.Background(), os.LookupEnv)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s does not start: %v\n", name, err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
+}
+
+// Function is what every function has.
+type Function struct {
+	Settings Settings
+	Service  *alloc.Service
+	Logger   *slog.Logger
+}
+
+// Start reads the settings and makes what stands on them.
+func Start(ctx context.Context, lookup func(string) (string, bool)) (Function, error) {
+	settings, err := Read(lookup)
+	if err != nil {
+		return Function{}, err
+	}
+	svc, err := settings.Service(ctx)
+	return Function{Settings: settings, Service: svc, Logger: lambdacontext.NewLogger()}, err
+}
+
+// HTTP serves the handler, below the middleware that every request goes through.
+func (f Function) HTTP(h http.Handler) (lambdahttp.Handler, error) {
+	return lambdahttp.New(web.Stack(h, web.Options{Logger: f.Logger}), lambdahttp.Options{BasePath: f.Settings.BasePath, Logger: f.Logger})
+}
