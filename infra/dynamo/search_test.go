@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,14 +74,14 @@ func TestAReplayInAColdProcessTakesNoStock(t *testing.T) {
 func TestWhatABatchHasTakenComesBackWhenTheClientLeaves(t *testing.T) {
 	b := filled(t, 1000, alloc.PoolConfig{})
 	ctx, cancel := context.WithCancel(t.Context())
-	taken := 0
+	var taken atomic.Int64 // some of its writes go side by side
 	table := dynamotest.Through(func(c context.Context, call dynamotest.Call) dynamotest.Answer {
 		if c.Err() != nil {
 			return dynamotest.Answer{Err: alloc.Errorf(alloc.CodeUnavailable, "the context has ended")}
 		}
 		a := call.Do(c, b.mem)
 		if call.Op == dynamotest.OpUpdate && call.Key().SK == "I" {
-			if taken++; taken == 3 {
+			if taken.Add(1) == 3 {
 				cancel()
 			}
 		}
