@@ -75,6 +75,7 @@ test-template:
 lint: ## golangci-lint with gofumpt, by .golangci.yml (its first build takes minutes)
 	$(call say,lint)
 	$(TOOL) golangci-lint run ./...
+	go mod tidy -diff
 
 .PHONY: vet
 vet:
