@@ -90,6 +90,7 @@ const (
 	AttrRun    = "ru" // of a batch: the run that is at work on it
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it
 	AttrMarked = "mk" // of a batch: groups of IDs that have been put and may have been published
+	AttrOthers = "ot" // of a batch: which IDs of those groups others have put, a bit for each; absent for none
 	AttrAvail  = "av" // of a sample of the level
 )
 

@@ -146,7 +146,10 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 	if overtaken {
 		return 0, errOvertaken
 	}
-	return done, nil
+	if done < len(list) {
+		p.h, err = p.s.settleTail(ctx, p.h) // there may be more of what a crash has left
+	}
+	return done, err
 }
 
 // place puts a chunk at a place, or returns the one that is there.
@@ -249,17 +252,27 @@ func (p *publication) raising(row []placed, m *move) (Update, []Cond) {
 // settleTail raises the tail over chunks that a crash left at it.
 func (s *Store) settleTail(ctx context.Context, h *head) (*head, error) {
 	p := publication{s: s, h: h}
-	for range publishTries {
-		it, err := s.table.Get(ctx, chunkKey(h.pool.Name, p.h.series, p.h.tl))
+	for ahead := 1; ; ahead = maxBatchGet {
+		keys := make([]Key, ahead)
+		for i := range keys {
+			keys[i] = chunkKey(h.pool.Name, p.h.series, p.h.tl+int64(i))
+		}
+		items, err := s.getAll(ctx, keys)
 		if err != nil {
 			return nil, err
 		}
-		if it == nil {
+		var row []placed
+		for i, it := range items {
+			if it == nil {
+				break
+			}
+			row = append(row, decodeChunk(p.h.tl+int64(i), it).placed())
+		}
+		if len(row) == 0 {
 			return p.h, nil
 		}
-		if err := p.raise(ctx, []placed{decodeChunk(p.h.tl, it).placed()}, nil); err != nil {
+		if err := p.raise(ctx, row, nil); err != nil {
 			return nil, err
 		}
 	}
-	return p.h, nil
 }

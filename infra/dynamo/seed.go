@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 )
 
 const (
-	// groupSize is how many IDs of a batch are put before any of them is published. Groups are published in order.
+	// groupSize is how many IDs of a batch are put before any of them is published. Groups are published in order. It is a
+	// multiple of 8: no two groups share a byte of seeding.theirs.
 	groupSize = 8 * maxListings
 
 	// groupsAhead is how many groups are being put while one is published, and seedWidth how many puts are under way.
@@ -96,6 +98,7 @@ type seeding struct {
 	series   int64
 	marked   int64             // groups that were put before, and may have been published
 	listed   map[alloc.ID]bool // by chunks of this batch, before this run
+	theirs   []byte            // a bit for each ID of the groups marked that others have put
 	head     *head             // as last seen
 	outcomes []alloc.SeedOutcome
 	puts     slot // as wide as seedWidth
@@ -117,7 +120,7 @@ func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
 	return &seeding{
 		s: s, pool: b.Pool, forget: h.pool.Config.Policy == alloc.PolicyForget, job: job,
 		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, token: string(alloc.NewToken()), head: h,
-		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), puts: make(slot, seedWidth), others: map[string]*otherJob{},
+		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), theirs: make([]byte, (len(b.IDs)+7)/8), puts: make(slot, seedWidth), others: map[string]*otherJob{},
 	}
 }
 
@@ -179,18 +182,24 @@ func (sd *seeding) know(it Item) {
 	if !sd.forget {
 		sd.gen = 0
 	}
+	if bits, err := base64.RawURLEncoding.DecodeString(it.Str(AttrOthers)); err == nil {
+		copy(sd.theirs, bits)
+	}
 }
 
 // runTag is the part of a run's token by which an ID names it.
 func runTag(token string) string { return token[:min(6, len(token))] }
 
-// mark writes into the record that a group is put, if this run is still the one at work: whoever repeats the batch from
+// mark writes into the record that a group is put, and which of its IDs by others, if this run is still the one at work: whoever repeats the batch from
 // now on looks for it among the published. It is asked after the tail is known and before a chunk is placed at it. So
 // either the chunk finds its place taken by a run that came later, or that run finds the chunk.
 func (sd *seeding) mark(ctx context.Context, group int64) error {
+	set := map[string]any{AttrMarked: max(sd.marked, group+1)}
+	if slices.ContainsFunc(sd.theirs, func(b byte) bool { return b != 0 }) {
+		set[AttrOthers] = base64.RawURLEncoding.EncodeToString(sd.theirs)
+	}
 	err := sd.insist(ctx, func() error {
-		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrMarked: max(sd.marked, group+1)}},
-			All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
+		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: set}, All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
 		return err
 	})
 	if _, met := refusedBy(err); met {

@@ -12,6 +12,7 @@ import (
 type found struct {
 	outcome alloc.SeedOutcome
 	listing listing
+	ours    bool   // this batch has put it
 	count   bool   // it counts as added with the next chunk
 	list    bool   // it is to be listed
 	doubt   string // a job that has put it and may not have listed it; "" for none
@@ -104,7 +105,11 @@ func (sd *seeding) settle(ctx context.Context, g *group) error {
 	errs := make([]error, len(ids))
 	each(len(ids), seedWidth, func(i int) {
 		if before && (states[ids[i]] != nil || sd.forget) {
-			g.found[i], errs[i] = sd.known(ctx, ids[i], states[ids[i]], true)
+			past := byUs
+			if n := g.from + i; sd.theirs[n/8]>>(n%8)&1 == 1 {
+				past = byOthers
+			}
+			g.found[i], errs[i] = sd.known(ctx, ids[i], states[ids[i]], past)
 			return
 		}
 		if errs[i] = sd.puts.enter(ctx); errs[i] != nil {
@@ -121,27 +126,39 @@ func (sd *seeding) put(ctx context.Context, id alloc.ID) (found, error) {
 	it := sd.newID(id, sd.gen, sd.tag)
 	err := sd.insist(ctx, func() error { return sd.s.table.Put(ctx, it, Absent(AttrPK)) })
 	if old, met := refusedBy(err); met {
-		return sd.known(ctx, id, old, false)
+		return sd.known(ctx, id, old, unknown)
 	}
-	return found{outcome: alloc.SeedAdded, listing: listing{id, sd.gen}, count: true, list: true}, err
+	return found{outcome: alloc.SeedAdded, listing: listing{id, sd.gen}, ours: true, count: true, list: true}, err
 }
 
 func (sd *seeding) newID(id alloc.ID, gen int64, batch string) Item {
 	return item(idKey(sd.pool, id), Item{AttrState: StateFree, AttrGeneration: gen, AttrJob: sd.job, AttrBatch: batch})
 }
 
-// known judges an ID that is there. before says that its group may have been published by an earlier run.
-func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, before bool) (found, error) {
-	state, l := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}
-	ours := it.Str(AttrJob) == sd.job
+// past is who has put an ID of a group that an earlier run has marked.
+type past int
+
+const (
+	unknown past = iota // its group is not marked
+	byUs
+	byOthers
+)
+
+// known judges an ID that is there, or was.
+func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past) (found, error) {
+	state, l, unlisted := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}, !sd.listed[id]
+	forgotten := it == nil || sd.forget && (state == StateForgotten || expired(it, sd.s.now()))
 	switch {
-	case it == nil && before, sd.owns(it):
-		// Put by this batch; one that is not there any more was claimed and forgotten since.
-		unlisted := !sd.listed[id]
-		return found{outcome: alloc.SeedAdded, listing: l, count: unlisted, list: unlisted && state == StateFree}, nil
-	case ours:
+	case sd.owns(it):
+		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: unlisted, list: unlisted && state == StateFree}, nil
+	case put == byUs:
+		// Claimed and forgotten since, and perhaps seeded again by another.
+		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: unlisted}, nil
+	case forgotten && put == byOthers:
+		return found{outcome: alloc.SeedDuplicate}, nil // this batch has had its turn with the ID
+	case it.Str(AttrJob) == sd.job:
 		return doubtful(alloc.SeedAdded, l, it), nil
-	case sd.forget && (state == StateForgotten || expired(it, sd.s.now())):
+	case forgotten:
 		return sd.putAgain(ctx, id, it)
 	case state == StateFree || state == StateReturning:
 		return doubtful(alloc.SeedDuplicate, l, it), nil
@@ -185,16 +202,20 @@ func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, 
 		if now == nil { // TTL has removed it
 			return sd.put(ctx, id)
 		}
-		return sd.known(ctx, id, now, false)
+		return sd.known(ctx, id, now, unknown)
 	}
-	return found{outcome: alloc.SeedAdded, listing: listing{id, gen}, count: true, list: true}, err
+	return found{outcome: alloc.SeedAdded, listing: listing{id, gen}, ours: true, count: true, list: true}, err
 }
 
 // publish lists what a group has put.
 func (sd *seeding) publish(ctx context.Context, g *group) error {
 	var sure, taken, unsure []listing
 	for i, f := range g.found {
-		sd.outcomes[g.from+i] = f.outcome
+		n := g.from + i
+		sd.outcomes[n] = f.outcome
+		if !f.ours {
+			sd.theirs[n/8] |= 1 << (n % 8)
+		}
 		switch {
 		case f.list:
 			sure = append(sure, f.listing)

@@ -306,9 +306,10 @@ func TestAPutOfAForgottenIDThatArrivesLateOrIsRepeatedPutsNothing(t *testing.T) 
 }
 
 func TestABatchCutOffForDaysDoesNotSeedAgainWhatWasClaimedAndForgotten(t *testing.T) {
-	const n = 330
+	const n, others = 330, 7
 	b := newBench(t)
 	b.pool(alloc.PoolConfig{Policy: alloc.PolicyForget})
+	b.seed(b.open(), "another", someIDs(others))
 	cutOff(b, "job", someIDs(n), dynamotest.Nth(1, steps[4].match, dynamotest.LostRequest)) // the first group is published
 	before := b.drain(b.open())
 	if len(before) == 0 || len(before) == n {
@@ -316,13 +317,37 @@ func TestABatchCutOffForDaysDoesNotSeedAgainWhatWasClaimedAndForgotten(t *testin
 	}
 	b.clock.Advance(5 * 24 * time.Hour)
 	b.mem.Expire(b.clock.Now())
-	b.seed(b.open(), "job", someIDs(n))
+	outcomes, err := b.open().Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "job", IDs: someIDs(n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range outcomes {
+		if (o == alloc.SeedDuplicate) != (i < others) {
+			t.Errorf("outcome of ID %d: got %s, want duplicate of the first %d and added of the rest", i, o, others)
+		}
+	}
 	after := b.drain(b.open())
 	distinct(t, append(before, after...))
 	if len(before)+len(after) != n {
 		t.Errorf("got %d and %d IDs, want %d together", len(before), len(after), n)
 	}
 	b.settled(alloc.PolicyForget, n, n)
+}
+
+func TestABatchCutOffDoesNotSeedAgainWhatAnotherJobHasSeededAndIsForgottenToo(t *testing.T) {
+	const n = 330
+	b := newBench(t)
+	b.pool(alloc.PoolConfig{Policy: alloc.PolicyForget})
+	cutOff(b, "job", someIDs(n), dynamotest.Nth(1, steps[4].match, dynamotest.LostRequest)) // the first group is published
+	before := b.drain(b.open())
+	b.seed(b.open(), "another", before[:5])
+	again := b.drain(b.open())
+	b.seed(b.open(), "job", someIDs(n))
+	after := b.drain(b.open())
+	if got := len(before) + len(again) + len(after); got != n+5 {
+		t.Errorf("got %d, %d and %d IDs, want %d and the 5 of another job again", len(before), len(again), len(after), n)
+	}
+	b.settled(alloc.PolicyForget, n+5, n+5)
 }
 
 func TestASeedingWithoutAJobOrWithAnIDTwiceIsRefused(t *testing.T) {
