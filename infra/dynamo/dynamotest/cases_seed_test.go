@@ -58,3 +58,22 @@ func TestAnIDThatIsClaimedBeforeItsBatchIsListedIsCountedOnce(t *testing.T) {
 		s.whole()
 	})
 }
+
+// A batch is cut off when all but its end is done. Its ID is claimed and forgotten, seeded by another, claimed and
+// forgotten again: the repeat of the batch has had its turn with it. Found by the model check: it put the ID again.
+func TestARepeatedBatchDoesNotPutAgainWhatItHadListed(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newForgetfulPool("other")
+		cut := s.seed(s.on("cut off", 0), "first", "x")
+		cut.past(updatesHead)
+		s.kill(cut.proc)
+		s.answered(s.claim(s.on("one", 0), order(2, "")), "one", 2)
+		s.seed(s.on("second", 0), "second", "x").must()
+		s.answered(s.claim(s.on("two", 0), order(1, "")), "two", 1)
+		if got := s.seed(s.on("again", 0), "first", "x").must(); got[0] != alloc.SeedAdded {
+			s.fatalf("the repeat says %s, want added", got[0])
+		}
+		s.sweeps()
+		refused(s.claim(s.on("three", 0), order(1, "")), alloc.CodePoolExhausted)
+	})
+}
