@@ -60,6 +60,22 @@ func caseLateFailure(s *script) {
 
 func TestAFailureThatArrivesAtTheNextRecord(t *testing.T) { replay(t, caseLateFailure) }
 
+// The write that made a record void arrives again when the void has been settled.
+func caseRepeatedVoid(s *script) {
+	s.newPool("x", "y")
+	o := order(2, "key")
+	st, void := s.beaten(s.on("frozen", 0), o, recordTo(dynamo.RecordVoid))
+	s.decide(void, None)
+	s.kill(st.proc)
+	s.sweeps()
+	s.arrive(void)
+	s.seed(s.on("admin again", 0), "more", "z").must()
+	s.answered(s.claim(s.on("again", 0), o), "key", 2)
+	s.whole()
+}
+
+func TestAVoidThatArrivesAgainAfterItIsSettled(t *testing.T) { replay(t, caseRepeatedVoid) }
+
 // onlyRaises is the update that does nothing but raise a key record's version.
 func onlyRaises(c Call) bool {
 	return c.Op == OpUpdate && kindOf(c.Key()) == kindRecord && len(c.Update.Set) == 0 && len(c.Update.Remove) == 0

@@ -48,7 +48,7 @@ func newPoolRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Tabl
 	w := newPoolWorld(mem)
 	r := &poolRun{w: w}
 	r.chaos = newChaos(t, seed, mem, w.table(), mutate)
-	w.fail, w.saw = r.fail, r.saw
+	w.fail, w.saw, w.rules = r.fail, r.saw, true
 	r.policy = alloc.PolicyKeep
 	if r.chance(25) {
 		r.policy = alloc.PolicyForget
