@@ -176,7 +176,7 @@ func (f Through) Query(ctx context.Context, q dynamo.Query) (dynamo.Page, error)
 }
 
 func cloneUpdate(u dynamo.Update) dynamo.Update {
-	c := dynamo.Update{Remove: append([]string(nil), u.Remove...)}
+	c := dynamo.Update{Remove: append([]string(nil), u.Remove...), Quiet: u.Quiet}
 	if u.Set != nil {
 		c.Set = clone(u.Set)
 	}

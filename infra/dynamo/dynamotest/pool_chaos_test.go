@@ -199,6 +199,7 @@ func unknown(err error) bool {
 func (r *poolRun) seed(p *process) { r.seeds(p, r.jobs[r.rng.IntN(len(r.jobs))]) }
 
 func (r *poolRun) seeds(p *process, b alloc.SeedBatch) *act {
+	r.w.attempts[string(b.Job)]++
 	return do(r.chaos, p, string(b.Job), func(ctx context.Context, s *dynamo.Store) ([]alloc.SeedOutcome, error) {
 		return s.Seed(ctx, b)
 	}, func(_ *act, outcomes []alloc.SeedOutcome, err error) {
