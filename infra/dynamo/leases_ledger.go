@@ -75,7 +75,7 @@ func (s *Store) prove(ctx context.Context, l lease) error {
 	if err := s.walk(ctx, l); err != nil {
 		return err
 	}
-	_, err := s.table.Update(ctx, l.key(), Update{Set: map[string]any{"pr": true}}, Eq("t", string(l.token)))
+	_, err := s.table.Update(ctx, l.key(), Update{Set: map[string]any{"pr": true}, Quiet: true}, Eq("t", string(l.token)))
 	if failed, ok := errors.AsType[*ConditionFailed](err); ok {
 		return unproven(failed)
 	}

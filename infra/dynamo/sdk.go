@@ -119,7 +119,7 @@ func (t *SDKTable) Update(ctx context.Context, k Key, u Update, c Cond) (Item, e
 	e := newExpression()
 	in := &dynamodb.UpdateItemInput{
 		TableName: t.name, Key: encodeKey(k), UpdateExpression: optional(e.update(u)), ConditionExpression: optional(e.cond(c)),
-		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		ReturnValues: returned(u), ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	if e.err != nil {
 		return nil, internal(e.err)
@@ -130,7 +130,17 @@ func (t *SDKTable) Update(ctx context.Context, k Key, u Update, c Cond) (Item, e
 	if err != nil {
 		return nil, t.writeFailure(ctx, k, err, seen)
 	}
+	if u.Quiet {
+		return nil, nil
+	}
 	return decodedWrite(out.Attributes)
+}
+
+func returned(u Update) types.ReturnValue {
+	if u.Quiet {
+		return types.ReturnValueNone
+	}
+	return types.ReturnValueAllNew
 }
 
 // Delete implements Table.

@@ -46,6 +46,9 @@ type Update struct {
 	Set    map[string]any
 	Add    map[string]int64 // SET a = a + n, never the ADD action: on a missing attribute the call fails
 	Remove []string
+
+	// Quiet says that the item after it is of no use to the caller: nil is returned in its place.
+	Quiet bool
 }
 
 // Query asks for a page of one partition.

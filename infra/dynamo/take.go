@@ -71,7 +71,7 @@ func (s *Store) takeID(ctx context.Context, t *taker, l listing) (outcome, error
 		if ctx.Err() != nil {
 			return untried, outOfTime(ctx)
 		}
-		_, err := s.table.Update(ctx, idKey(t.pool, l.id), Update{Set: t.attrs()}, All(Eq(AttrState, StateFree), Eq(AttrGeneration, l.gen)))
+		_, err := s.table.Update(ctx, idKey(t.pool, l.id), Update{Set: t.attrs(), Quiet: true}, All(Eq(AttrState, StateFree), Eq(AttrGeneration, l.gen)))
 		if err == nil {
 			return won, nil
 		}

@@ -128,6 +128,9 @@ func (m *Memory) Update(ctx context.Context, k dynamo.Key, u dynamo.Update, c dy
 	}
 	m.usage.WriteUnits += units(max(Size(old), Size(it)), writeUnit)
 	m.store(k, it)
+	if u.Quiet {
+		return nil, nil
+	}
 	return clone(it), nil
 }
 
