@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -31,8 +32,8 @@ const hasModes = runtime.GOOS != "windows"
 // openData makes the directory if it is missing, for its owner's eyes only, and locks it. The lock ends with the
 // process, however that ends. Of a directory that was there and is open to others it warns: it may be so on purpose.
 func openData(path string, logger *slog.Logger) (*dataDir, error) {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+	if err := makeDir(path); err != nil {
+		return nil, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -51,6 +52,18 @@ func openData(path string, logger *slog.Logger) (*dataDir, error) {
 		return nil, fmt.Errorf("another idpool uses the data directory %s; end it first, or name another directory with -data", path)
 	}
 	return &dataDir{path: path, lock: lock, logger: logger}, nil
+}
+
+// makeDir makes the directory, or says in words what is in the way.
+func makeDir(path string) error {
+	err := os.MkdirAll(path, 0o700)
+	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("the data directory cannot be %s: %s is no directory; name a directory with -data", path, at.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	return nil
 }
 
 func (d *dataDir) close() error { return d.lock.Unlock() }
@@ -90,8 +103,13 @@ func (d *dataDir) token() (string, error) {
 }
 
 // readToken reads the file of the token. One that others can read is closed to them first, and where that is not ours to
-// do, it is not used.
+// do, it is not used. What is no file is left as it is, unopened: to open a pipe waits for its other end.
 func (d *dataDir) readToken() ([]byte, error) {
+	if info, err := os.Stat(d.tokenFile()); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file; move it away, and a new token will be made", d.tokenFile())
+	}
 	f, err := os.Open(d.tokenFile())
 	if err != nil {
 		return nil, err

@@ -74,3 +74,33 @@ func TestWhatOthersCouldReadIsClosed(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsNoTokenFileIsLeftAlone has a folder where the token should be.
+func TestWhatIsNoTokenFileIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "token")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const mode fs.FileMode = 0o755
+	if err := os.Chmod(folder, mode); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
+	d, err := openData(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.token(); err == nil || !strings.Contains(err.Error(), folder+" is no file; move it away") {
+		t.Errorf("error %v, want that it is no file", err)
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != mode {
+		t.Errorf("mode of the folder is %o, want %o as before", got, mode)
+	}
+	if err := d.close(); err != nil {
+		t.Error(err)
+	}
+}

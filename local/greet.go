@@ -36,6 +36,14 @@ func (g greeting) Store() string {
 	return "DynamoDB at " + g.settings.endpoint + ", table " + g.settings.table
 }
 
+// Network says who else can ask; "" where nobody can.
+func (g greeting) Network() string {
+	if isLoopback(g.addr.String()) {
+		return ""
+	}
+	return "reachable from the network over plain HTTP: token and IDs can be read on the way"
+}
+
 // Page says how the first page is opened.
 func (g greeting) Page() string {
 	if isLoopback(g.addr.String()) {
@@ -69,6 +77,9 @@ var greetingText = template.Must(template.New("greeting").Parse(`idpool is ready
   store      {{.Store}}
   dashboard  {{.Base}}/ ({{.Page}})
   token      {{.Token}}
+{{- with .Network}}
+  network    {{.}}
+{{- end}}
 
 Try next, in another shell (each may be repeated):
   URL={{.Base}} TOKEN={{.TokenWord}}

@@ -79,6 +79,9 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is in use by another program; end it, or choose another with -addr (port 0 picks a free one)", addr)
 	}
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return nil, fmt.Errorf("%s is no address of this machine; choose one with -addr (127.0.0.1 is always there)", addr)
+	}
 	return l, err
 }
 
