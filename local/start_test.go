@@ -147,7 +147,7 @@ func TestAProgramThatCannotStartSaysWhy(t *testing.T) {
 		{"the data directory is a file", []string{"-data", file}, file + " is no directory; name a directory with -data"},
 		{"the data directory is to be in a file", []string{"-data", filepath.Join(file, "x")}, file + " is no directory; name a directory with -data"},
 		{"the address is another machine's", []string{"-data", filepath.Join(dir, "c"), "-addr", "192.0.2.1:0"}, "192.0.2.1:0 is no address of this machine"},
-		{"no server at the endpoint", []string{"-data", filepath.Join(dir, "b"), "-dynamodb-endpoint", "http://127.0.0.1:1"}, "cannot use the table idpool at http://127.0.0.1:1"},
+		{"no server at the endpoint", []string{"-data", filepath.Join(dir, "b"), "-dynamodb-endpoint", "http://127.0.0.1:1"}, "idpool: nothing listens at http://127.0.0.1:1: start it first\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"syscall"
 
 	"idpool/alloc"
 	"idpool/infra/dynamo"
@@ -27,11 +30,22 @@ func openStore(ctx context.Context, s settings, d *dataDir) (alloc.Store, func()
 		return nil, nil, err
 	}
 	if err := dynamo.CreateTable(ctx, client, s.table); err != nil {
-		return nil, nil, fmt.Errorf("cannot use the table %s at %s: %w", s.table, s.endpoint, err)
+		return nil, nil, noTable(s, err)
 	}
 	store, err := dynamo.New(dynamo.Config{Table: dynamo.NewSDKTable(client, s.table)})
 	if err != nil {
 		return nil, nil, err
 	}
 	return store, func() error { return nil }, nil
+}
+
+// noTable says why the table cannot be used: in words of its own where there is no server to ask.
+func noTable(s settings, err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("nothing listens at %s: start it first", s.endpoint)
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Errorf("the host of %s is not found: %w", s.endpoint, unknown)
+	}
+	return fmt.Errorf("cannot use the table %s at %s: %w", s.table, s.endpoint, err)
 }

@@ -3,8 +3,10 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -107,8 +109,21 @@ func classify(ctx context.Context, err error, seen *attempts) *alloc.Error {
 	if isRefusal(err) {
 		return internal(err)
 	}
+	if isUnreachable(err) {
+		return alloc.Errorf(alloc.CodeUnavailable, "the store cannot be reached; try again in a moment").
+			After(time.Second).Because(err)
+	}
 	return alloc.Errorf(alloc.CodeUnavailable, "the store did not answer in time; try again").
 		After(time.Second).Because(err)
+}
+
+// isUnreachable reports whether there is no server to ask: nothing listens at its address, or its name has none. A
+// connection that was not made in its time is no such case.
+func isUnreachable(err error) bool {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return true
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // internal is a fault of ours: a request that the server does not accept, an item that was never written so.
