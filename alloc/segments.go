@@ -37,6 +37,7 @@ type line struct {
 
 	sequence Sequence
 	readAt   time.Time // before the call that read it; zero if it is to be read first
+	changes  int       // counts what this process itself changed of the sequence: a reading that began before does not hold
 	stock    stock
 	ceiling  Count // most numbers to ask for where that is enough for the first in line; 0 for no such bound
 }
@@ -104,6 +105,39 @@ func leftTheLine(ctx context.Context) error {
 		Because(context.Cause(ctx)).After(time.Second)
 }
 
+// changed makes a line read its sequence again before it gives out anything more, since this process has just changed
+// it. The stock stays: what was leased under another configuration is good.
+func (s *segments) changed(name SequenceName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.lines[name]; l != nil {
+		s.readFirst(l)
+	}
+}
+
+// forget is changed for a sequence that is to hand out nothing more: its stock goes as well.
+func (s *segments) forget(name SequenceName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.lines[name]; l != nil {
+		l.stock = nil
+		s.readFirst(l)
+	}
+}
+
+func (s *segments) readFirst(l *line) {
+	l.changes++
+	l.readAt = time.Time{}
+	s.tidy(l)
+}
+
+// tidy drops a line that has nothing and serves nobody: names that do not exist take no memory.
+func (s *segments) tidy(l *line) {
+	if !l.serving && l.readAt.IsZero() && len(l.stock) == 0 {
+		delete(s.lines, l.name)
+	}
+}
+
 // serve works until nobody waits.
 func (s *segments) serve(ctx context.Context, l *line) {
 	s.mu.Lock()
@@ -112,9 +146,7 @@ func (s *segments) serve(ctx context.Context, l *line) {
 		switch now := s.now(); {
 		case len(l.waiting) == 0:
 			l.serving = false
-			if l.readAt.IsZero() && len(l.stock) == 0 {
-				delete(s.lines, l.name) // names that do not exist take no memory
-			}
+			s.tidy(l)
 			return
 		case !l.isCurrent(now):
 			s.read(ctx, l, now)
@@ -127,7 +159,11 @@ func (s *segments) serve(ctx context.Context, l *line) {
 
 // read reads the sequence again. It is called, and returns, with mu held.
 func (s *segments) read(ctx context.Context, l *line, now time.Time) {
+	changes := l.changes
 	q, err := outside(ctx, s, l, func(ctx context.Context) (Sequence, error) { return s.store.Sequence(ctx, l.name) })
+	if err == nil && changes != l.changes {
+		return // it may be from before the change: serve reads again
+	}
 	if err == nil {
 		err = q.checkState()
 	}

@@ -33,6 +33,70 @@ func TestNextHoldsWithAPauseWithin30Seconds(t *testing.T) {
 	}
 }
 
+// In the process that pauses or deletes, nothing is handed out afterwards, not for a moment.
+func TestNextHoldsWithThisProcessesOwnPauseAtOnce(t *testing.T) {
+	for to, want := range map[alloc.SequenceState]alloc.Code{
+		alloc.SequencePaused: alloc.CodeSequencePaused, alloc.SequenceDeleted: alloc.CodeSequenceDeleted,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+			wantNext(t, s, 1)
+			set := func(to alloc.SequenceState) {
+				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set(to)
+			_, err := next(t.Context(), s, 1)
+			wantCode(t, err, want)
+			if to == alloc.SequencePaused {
+				set(alloc.SequenceActive)
+				wantNext(t, s, 11)
+				set(alloc.SequenceActive) // changes nothing, and costs no numbers
+				wantNext(t, s, 12)
+				wantLeases(t, l, 10, 10)
+			}
+		})
+	}
+}
+
+// A reading that is on its way while this process pauses shows the sequence as it was, and does not count.
+func TestNextReadsAgainAfterAPauseInTheMiddleOfAReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+		first := true
+		l.shown = func(q alloc.Sequence) (alloc.Sequence, error) {
+			if first {
+				first = false
+				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", alloc.SequencePaused); err != nil {
+					t.Error(err)
+				}
+			}
+			return q, nil
+		}
+		_, err := next(t.Context(), s, 1)
+		wantCode(t, err, alloc.CodeSequencePaused)
+		if l.reads != 2 {
+			t.Errorf("the sequence was read %d times, want 2", l.reads)
+		}
+	})
+}
+
+// This process's own change holds at once, and what was leased before stays good.
+func TestNextTakesUpThisProcessesOwnChangeAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
+		wantNext(t, s, 1)
+		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 1, alloc.SequenceConfig{Segment: 10, MaxLease: 2}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := next(t.Context(), s, 3)
+		wantCode(t, err, alloc.CodeInvalidCount)
+		wantNext(t, s, 2, 3)
+		wantLeases(t, l, 10)
+	})
+}
+
 // A pause that the Store notices first counts as well.
 func TestNextHoldsWithAPauseThatALeaseMeets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +160,7 @@ func TestNextTakesUpAChangedSegment(t *testing.T) {
 		s, l := newLane(t, alloc.SequenceConfig{Segment: 4})
 		wantNext(t, s, 1)
 		config := alloc.SequenceConfig{Segment: 50}.WithDefaults()
-		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 1, config); err != nil {
+		if _, err := l.ChangeSequence(t.Context(), "orders", 1, config); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
@@ -144,7 +208,7 @@ func TestNextAndMaxLease(t *testing.T) {
 
 		// Lowered since the last reading: the Store refuses what the old one allowed.
 		config := alloc.SequenceConfig{Segment: 100, MaxLease: 2}.WithDefaults()
-		if _, err := s.ChangeSequence(asAdmin(t.Context()), "orders", 1, config); err != nil {
+		if _, err := l.ChangeSequence(t.Context(), "orders", 1, config); err != nil {
 			t.Fatal(err)
 		}
 		wantNext(t, s, 10, 11, 12, 13, 14, 15, 16) // from the stock

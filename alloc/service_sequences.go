@@ -7,17 +7,31 @@ func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config 
 	return create(ctx, s, aSequence, name, config.WithDefaults(), s.store.CreateSequence)
 }
 
-// ChangeSequence replaces the configuration of the sequence at version from. Needs ActionManage.
+// ChangeSequence replaces the configuration of the sequence at version from. It holds for Next in this process at once,
+// in others within 30 seconds. Needs ActionManage.
 func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
-	return change(ctx, s, aSequence, name, from, config.WithDefaults(), s.store.ChangeSequence)
+	return change(ctx, s, aSequence, name, from, config.WithDefaults(),
+		func(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
+			defer s.segments.changed(name) // after a failure too: the outcome may be unknown
+			return s.store.ChangeSequence(ctx, name, from, config)
+		})
 }
 
 // sequenceVerbs are the states that an administrator may set, with the verb of their record.
 var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequencePaused: "pause", SequenceDeleted: "delete"}
 
-// SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. Needs ActionManage.
+// SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. It holds for Next in this process at once, in
+// others within 30 seconds. Needs ActionManage.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error) {
-	return setState(ctx, s, aSequence, name, to, sequenceVerbs, s.store.SetSequenceState)
+	return setState(ctx, s, aSequence, name, to, sequenceVerbs,
+		func(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error) {
+			after := s.segments.forget
+			if to == SequenceActive {
+				after = s.segments.changed
+			}
+			defer after(name) // after a failure too: the outcome may be unknown
+			return s.store.SetSequenceState(ctx, name, to)
+		})
 }
 
 // Sequence returns a sequence with its position. Needs ActionRead.
