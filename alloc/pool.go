@@ -85,7 +85,8 @@ func (c PoolConfig) words() string {
 // CheckChange refuses, with CodeInvalidConfig, a change of what is fixed at creation.
 func (c PoolConfig) CheckChange(to PoolConfig) error {
 	if c.Policy != to.Policy || c.FoldCase != to.FoldCase {
-		return Errorf(CodeInvalidConfig, "policy and fold_case are fixed when a pool is created; make a new pool instead")
+		return Errorf(CodeInvalidConfig, "policy and fold_case are fixed when a pool is created; this one has policy %q and fold_case %t: "+
+			"send them as they are (what is left out counts as its default), or make a new pool", c.Policy, c.FoldCase)
 	}
 	return to.Check()
 }

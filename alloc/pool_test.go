@@ -31,6 +31,11 @@ func TestPoolConfigCheck(t *testing.T) {
 	for _, to := range []alloc.PoolConfig{{Policy: alloc.PolicyForget}, {FoldCase: true}, {MaxBatch: -1}} {
 		wantCode(t, from.CheckChange(to.WithDefaults()), alloc.CodeInvalidConfig)
 	}
+	from = alloc.PoolConfig{Policy: alloc.PolicyForget, FoldCase: true}.WithDefaults()
+	err := wantCode(t, from.CheckChange(alloc.PoolConfig{MaxBatch: 5}.WithDefaults()), alloc.CodeInvalidConfig)
+	if !strings.Contains(err.Message, `policy "forget" and fold_case true: send them as they are`) {
+		t.Errorf("who left both out is told %q, want the values to send", err.Message)
+	}
 }
 
 func TestPoolStates(t *testing.T) {
