@@ -143,6 +143,27 @@ func (p Pool) deleted() error {
 	return Errorf(CodePoolDeleted, "the pool %q was deleted; its name is not used again, choose another", p.Name)
 }
 
+// unknownID is the error for an ID that the pool does not know. What may be the reason depends on the configuration.
+func (p Pool) unknownID() *Error {
+	spelling, forgotten := "check the spelling", ""
+	if !p.Config.FoldCase {
+		spelling += ", upper and lower case differ"
+	}
+	if p.Config.Policy == PolicyForget {
+		forgotten = "; this pool forgets an ID once it is claimed"
+	}
+	return Errorf(CodeIDNotFound, "the pool %q does not know this ID; %s%s", p.Name, spelling, forgotten)
+}
+
+// Exhausted is the error of every Store for a claim of n IDs where fewer are free.
+func Exhausted(pool PoolName, n Count) *Error {
+	fewer := ""
+	if n > 1 {
+		fewer = "ask for fewer, or "
+	}
+	return Errorf(CodePoolExhausted, "fewer IDs are free in the pool %q than were asked for (%d); nothing was taken; %stry again when it has been filled", pool, n, fewer)
+}
+
 // Level says how full a pool is. Available is current to within what the Store's contract states; the counts below it
 // are those of the last sweep, at CountedAt.
 type Level struct {

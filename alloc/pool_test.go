@@ -38,6 +38,32 @@ func TestPoolConfigCheck(t *testing.T) {
 	}
 }
 
+// A pool that folds case finds an ID in any case, and never says that case matters.
+func TestInspectIDFoldsCase(t *testing.T) {
+	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
+		for _, fold := range []bool{false, true} {
+			s, _ := newPool(t, alloc.PoolConfig{Policy: policy, FoldCase: fold})
+			ctx := asAdmin(t.Context())
+			if _, err := s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: []alloc.SeedEntry{{Line: 1, Raw: "abc"}}}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.InspectID(ctx, "vouchers", " ABC")
+			if fold {
+				if err != nil || r.ID != "abc" {
+					t.Errorf("ABC where case is folded: got %+v, %v", r, err)
+				}
+			} else {
+				wantCode(t, err, alloc.CodeIDNotFound)
+			}
+			_, err = s.InspectID(ctx, "vouchers", "other")
+			e := wantCode(t, err, alloc.CodeIDNotFound)
+			if strings.Contains(e.Message, "case") == fold || strings.Contains(e.Message, "forgets") != (policy == alloc.PolicyForget) {
+				t.Errorf("%s, fold_case %t: %s", policy, fold, e.Message)
+			}
+		}
+	}
+}
+
 func TestPoolStates(t *testing.T) {
 	pool := func(s alloc.PoolState) alloc.Pool {
 		return alloc.Pool{Name: "vouchers", State: s, Config: alloc.PoolConfig{}.WithDefaults()}
@@ -64,6 +90,15 @@ func TestPoolStates(t *testing.T) {
 	}
 	for _, n := range []alloc.Count{0, -1, math.MinInt64, alloc.DefaultMaxBatch + 1, math.MaxInt64} { // C22
 		wantCode(t, pool(alloc.PoolActive).CheckClaim(n), alloc.CodeInvalidCount)
+	}
+}
+
+func TestExhaustedPoolAdvises(t *testing.T) {
+	for n, fewer := range map[alloc.Count]bool{1: false, 2: true} {
+		e := alloc.Exhausted("vouchers", n)
+		if e.Code != alloc.CodePoolExhausted || strings.Contains(e.Message, "ask for fewer") != fewer {
+			t.Errorf("of a claim of %d: %v", n, e)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package alloc
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -145,7 +146,17 @@ func (s Sequence) checkCount(n Count) error {
 }
 
 func (s Sequence) exhausted(left, n Count) error {
-	e := Errorf(CodeSequenceExhausted, "the sequence %q has %d numbers left, %d were asked for; ask for fewer or raise its limit", s.Name, left, n)
+	var advice []string
+	if left > 0 {
+		advice = append(advice, "ask for fewer")
+	}
+	if s.Config.Limit < MaxNumber {
+		advice = append(advice, "raise its limit")
+	}
+	if len(advice) == 0 {
+		advice = append(advice, "begin another sequence")
+	}
+	e := Errorf(CodeSequenceExhausted, "numbers left in the sequence %q: %d, asked for: %d; %s", s.Name, left, n, strings.Join(advice, " or "))
 	e.Remaining = left
 	return e
 }

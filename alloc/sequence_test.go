@@ -101,6 +101,24 @@ func TestCheckLeaseNeverWraps(t *testing.T) {
 	}
 }
 
+// The advice of a sequence that is used up can be followed.
+func TestExhaustedAdvises(t *testing.T) {
+	for _, c := range []struct {
+		next, limit alloc.Number
+		want        string
+	}{
+		{100, 100, `numbers left in the sequence "orders": 1, asked for: 2; ask for fewer or raise its limit`},
+		{101, 100, `numbers left in the sequence "orders": 0, asked for: 2; raise its limit`},
+		{alloc.MaxNumber, alloc.MaxNumber, `numbers left in the sequence "orders": 1, asked for: 2; ask for fewer`},
+		{alloc.MaxNumber + 1, alloc.MaxNumber, `numbers left in the sequence "orders": 0, asked for: 2; begin another sequence`},
+	} {
+		q := alloc.Sequence{Name: "orders", State: alloc.SequenceActive, Config: alloc.SequenceConfig{Limit: c.limit, MaxLease: 10}, Next: c.next}
+		if e := wantCode(t, q.CheckLease(2), alloc.CodeSequenceExhausted); e.Message != c.want {
+			t.Errorf("got %q, want %q", e.Message, c.want)
+		}
+	}
+}
+
 // C22
 func TestCheckLeaseCounts(t *testing.T) {
 	q := alloc.Sequence{Name: "orders", State: alloc.SequenceActive, Config: alloc.SequenceConfig{Limit: 100, MaxLease: 10}, Next: 1}

@@ -121,7 +121,11 @@ func (s *Service) InspectID(ctx context.Context, pool PoolName, raw string) (IDR
 	if err != nil {
 		return IDRecord{}, err
 	}
-	return s.store.Inspect(ctx, pool, id)
+	r, err := s.store.Inspect(ctx, pool, id)
+	if Is(err, CodeIDNotFound) {
+		return IDRecord{}, p.unknownID().Because(err)
+	}
+	return r, err
 }
 
 // Sweep sweeps one pool; see Claims.Sweep. Needs ActionTend.

@@ -36,7 +36,7 @@ func (m *Model) claim(ctx context.Context, o alloc.ClaimOrder, choose func(free 
 		}
 		free := p.free()
 		if alloc.Count(len(free)) < o.Count {
-			return alloc.Errorf(alloc.CodePoolExhausted, "the pool %q has fewer than %d free IDs; nothing was taken; seed it", o.Pool, o.Count)
+			return alloc.Exhausted(o.Pool, o.Count)
 		}
 		claim = alloc.Claim{Pool: o.Pool, IDs: choose(free), State: alloc.StateClaimed, Token: alloc.NewToken(), At: now}
 		p.take(o, claim)

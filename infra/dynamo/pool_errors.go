@@ -17,7 +17,7 @@ func poolRebuilding(name alloc.PoolName) *alloc.Error {
 }
 
 func poolExhausted(name alloc.PoolName, n int) *alloc.Error {
-	return alloc.Errorf(alloc.CodePoolExhausted, "the pool %q has fewer than %d free IDs; nothing was taken; try again when it has been filled", name, n)
+	return alloc.Exhausted(name, alloc.Count(n))
 }
 
 func poolBusy(name alloc.PoolName) *alloc.Error {

@@ -45,10 +45,9 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 	if err != nil {
 		return alloc.Claim{}, err
 	}
-	if got := alloc.Count(len(c.IDs)); got != o.Count {
+	if alloc.Count(len(c.IDs)) != o.Count {
 		// The savepoint takes back what was taken.
-		return alloc.Claim{}, alloc.Errorf(alloc.CodePoolExhausted,
-			"the pool %q has %d free IDs, %d were asked for; ask for fewer or wait until it is filled", o.Pool, got, o.Count)
+		return alloc.Claim{}, alloc.Exhausted(o.Pool, o.Count)
 	}
 	if err := t.countTaken(p, len(c.IDs), forget); err != nil {
 		return alloc.Claim{}, err
