@@ -27,7 +27,7 @@ func handlerOf(routes []Route, wanted func(Function) bool) http.Handler {
 		mux.Handle(path, m)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		web.WriteError(w, r, alloc.Errorf(web.CodeNotFound, "there is nothing at this path; the API is under /v1"))
+		web.WriteError(w, r, alloc.Errorf(web.CodeNotFound, "there is nothing at this path; check it: the API is under /v1, and there is no slash at the end"))
 	})
 	return web.CleanPath(mux)
 }
