@@ -81,6 +81,8 @@ func checkEncoding(data []byte) error {
 		return Errorf(CodeInvalidRequest, "the file is in UTF-16; save it as UTF-8 (in a spreadsheet: \"CSV UTF-8\") and send it again")
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")), bytes.HasPrefix(data, []byte("\xD0\xCF\x11\xE0")):
 		return Errorf(CodeInvalidRequest, "the file is a workbook or an archive; export the list as CSV or as text and send that")
+	case bytes.HasPrefix(data, []byte("\x1F\x8B")):
+		return Errorf(CodeInvalidRequest, "the file is compressed with gzip; unpack it and send what is in it")
 	}
 	return nil
 }

@@ -85,6 +85,7 @@ func TestReadSeedRefuses(t *testing.T) {
 		{"UTF-16, big end first", "\xfe\xff\x00A\x001", table, "UTF-16"},
 		{"UTF-16 without a mark", "A\x001\x00\n\x00", alloc.SeedFormat{}, "UTF-16"},
 		{"a workbook", "PK\x03\x04 and so on", table, "workbook"},
+		{"a compressed file", "\x1f\x8b\x08 and so on", alloc.SeedFormat{}, "gzip"},
 		{"an old workbook", "\xd0\xcf\x11\xe0 and so on", table, "workbook"},
 		{"a quote that is never closed", "code\nA1\n\"A2\nA3\n", table, "begins on line 3"},
 		{"text behind a closing quote", "code\n\"A\n1\"x\n", table, "begins on line 2 are not balanced (seen on line 3)"},
