@@ -22,6 +22,10 @@ type SeedBatch struct {
 	Pool PoolName
 	Job  JobID
 	IDs  []ID // 1 to MaxSeedIDs
+
+	// Keyless says that nobody asked for a repeat by name: the job is named after its IDs. A run that was cut off is gone
+	// on with; but once it was carried to its end, its IDs are there like any others, and count so.
+	Keyless bool
 }
 
 // SweepReport says what one sweep did.

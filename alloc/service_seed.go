@@ -76,8 +76,10 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 	if len(r.Entries) == 0 {
 		return Errorf(CodeInvalidRequest, "there are no IDs in the request; send at least one")
 	}
-	if report.Job, err = seedJob(caller.Client, r); err != nil {
-		return err
+	if r.Key != "" {
+		if err := CheckKey(r.Key); err != nil {
+			return err
+		}
 	}
 	pool, err := s.store.Pool(ctx, r.Pool)
 	if err != nil {
@@ -87,9 +89,11 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 		return err
 	}
 	wanted := report.sift(r.Entries, pool.Config.FoldCase)
+	report.Job = seedJob(caller.Client, r, pool.Config.Policy, wanted)
+	keyless := r.Key == "" && pool.Config.Policy != PolicyForget
 	done := 0
 	for batch := range slices.Chunk(wanted, MaxSeedIDs) {
-		if err := s.seedBatch(ctx, report, batch); err != nil {
+		if err := s.seedBatch(ctx, report, batch, keyless); err != nil {
 			return halfway(err, done, len(wanted))
 		}
 		done += len(batch)
@@ -97,20 +101,26 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 	return nil
 }
 
-// seedJob names the job: at random, or by client, pool, key and entries, so that a keyed repeat is the same one.
-func seedJob(client ClientID, r SeedRequest) (JobID, error) {
-	if r.Key == "" {
-		return JobID(NewToken()), nil
-	}
-	if err := CheckKey(r.Key); err != nil {
-		return "", err
-	}
+// seedJob names the job. With a key by client, pool, key and entries, so that a keyed repeat is the same one. Without
+// one after its IDs, so that sending again what was cut off goes on with it; but at random in a pool that forgets, where
+// the same IDs may be meant to be handed out again.
+func seedJob(client ClientID, r SeedRequest, policy Policy, wanted []wantedID) JobID {
 	parts := make([]string, 0, 3+len(r.Entries))
-	parts = append(parts, string(client), string(r.Pool), r.Key)
-	for _, e := range r.Entries {
-		parts = append(parts, e.Raw)
+	switch {
+	case r.Key != "":
+		parts = append(parts, string(client), string(r.Pool), r.Key)
+		for _, e := range r.Entries {
+			parts = append(parts, e.Raw)
+		}
+	case policy == PolicyForget:
+		return JobID(NewToken())
+	default:
+		parts = append(parts, "", string(r.Pool))
+		for _, w := range wanted {
+			parts = append(parts, string(w.id))
+		}
 	}
-	return JobID(encodeBits([16]byte(hash(parts)))), nil
+	return JobID(encodeBits([16]byte(hash(parts))))
 }
 
 // wantedID is an ID to add, with the line that wants it.
@@ -154,7 +164,7 @@ func (r *SeedReport) sift(entries []SeedEntry, fold bool) []wantedID {
 }
 
 // seedBatch adds up to MaxSeedIDs and counts the outcomes.
-func (s *Service) seedBatch(ctx context.Context, r *SeedReport, batch []wantedID) error {
+func (s *Service) seedBatch(ctx context.Context, r *SeedReport, batch []wantedID, keyless bool) error {
 	if err := ctx.Err(); err != nil {
 		return Errorf(CodeUnavailable, "there was no time left").Because(err)
 	}
@@ -162,7 +172,7 @@ func (s *Service) seedBatch(ctx context.Context, r *SeedReport, batch []wantedID
 	for i, w := range batch {
 		ids[i] = w.id
 	}
-	outcomes, err := s.store.Seed(ctx, SeedBatch{Pool: r.Pool, Job: r.Job, IDs: ids})
+	outcomes, err := s.store.Seed(ctx, SeedBatch{Pool: r.Pool, Job: r.Job, IDs: ids, Keyless: keyless})
 	if err != nil {
 		return err
 	}

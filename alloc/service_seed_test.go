@@ -148,7 +148,7 @@ func TestSeedJobs(t *testing.T) {
 	}
 	jobs := map[alloc.JobID]bool{first.Job: true}
 	for _, other := range []alloc.SeedReport{
-		seed("b", "k", "1", "2"), seed("a", "j", "1", "2"), seed("a", "k", "12"), seed("a", "k", "2", "1"), seed("a", "", "1"), seed("a", "", "1"),
+		seed("b", "k", "1", "2"), seed("a", "j", "1", "2"), seed("a", "k", "12"), seed("a", "k", "2", "1"), seed("a", "", "1"), seed("a", "", "1", "3"),
 	} {
 		if jobs[other.Job] {
 			t.Errorf("another seeding has the same job %s", other.Job)
@@ -157,6 +157,11 @@ func TestSeedJobs(t *testing.T) {
 	}
 	if repeat := seed("b", "k", "1", "2"); repeat.Duplicate != 2 {
 		t.Errorf("another client's job counts %+v, want 2 duplicates", repeat)
+	}
+	// Without a key the job is named after its IDs, so that sending them again goes on with what was cut off.
+	keyless, again := seed("a", "", "7", "8"), seed("b", "", "7", " 8 ")
+	if keyless.Job != again.Job || keyless.Added != 2 || again.Duplicate != 2 {
+		t.Errorf("the same IDs without a key are %+v and then %+v, want one job, 2 added and then 2 duplicates", keyless, again)
 	}
 }
 

@@ -77,8 +77,9 @@ type Claims interface {
 	// Seed adds the IDs that the pool does not know and says of each, in order, what became of it. An added ID can be
 	// claimed when Seed returns. A repeat with the same Job, also after an Unknown outcome or a crash half-way, ends in
 	// the same pool: an ID that this job put counts as added again, and every one of them is claimable if it was not
-	// claimed since. IDs already there are never changed, whatever their state. CodePoolNotFound, CodePoolDeleted,
-	// CodePoolDraining, CodePoolRebuilding, CodePoolDamaged.
+	// claimed since. With Keyless that holds until the batch was carried to its end: a repeat after that counts its IDs as
+	// duplicates or conflicts. IDs already there are never changed, whatever their state. CodePoolNotFound,
+	// CodePoolDeleted, CodePoolDraining, CodePoolRebuilding, CodePoolDamaged.
 	//
 	// In a pool that forgets, where an ID that was claimed is gone, a repeat of a job's batch (same Job, same IDs in the
 	// same order) must not put again what was claimed since. So a Store keeps a record of each batch: for 90 days at

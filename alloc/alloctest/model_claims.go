@@ -99,7 +99,7 @@ func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.S
 				outcomes = append(outcomes, alloc.SeedAdded) // claimed and forgotten since
 				continue
 			}
-			outcomes = append(outcomes, p.seed(id, b.Job, m.now().Unix()))
+			outcomes = append(outcomes, p.seed(id, b, m.now().Unix()))
 		}
 		p.batches[batch] = slices.Clone(outcomes)
 		return nil
@@ -107,11 +107,11 @@ func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.S
 	return outcomes, err
 }
 
-func (p *modelPool) seed(id alloc.ID, job alloc.JobID, second int64) alloc.SeedOutcome {
+func (p *modelPool) seed(id alloc.ID, b alloc.SeedBatch, second int64) alloc.SeedOutcome {
 	r := p.ids[id]
 	switch {
 	case r == nil:
-		r = &alloc.IDRecord{Pool: p.Name, ID: id, State: alloc.StateFree, Job: job}
+		r = &alloc.IDRecord{Pool: p.Name, ID: id, State: alloc.StateFree, Job: b.Job}
 		if p.Config.Policy == alloc.PolicyForget {
 			r.Generation = alloc.Generation(second)
 		}
@@ -119,7 +119,7 @@ func (p *modelPool) seed(id alloc.ID, job alloc.JobID, second int64) alloc.SeedO
 		p.order = append(p.order, id)
 		p.seeded++
 		return alloc.SeedAdded
-	case r.Job == job:
+	case r.Job == b.Job && !b.Keyless:
 		return alloc.SeedAdded
 	case r.State == alloc.StateFree || r.State == alloc.StateReturning:
 		return alloc.SeedDuplicate

@@ -76,6 +76,22 @@ var seedCases = []testCase{
 		w.seedNew("p", "first", ids)
 		w.refuse(w.open(), order("p", 1), alloc.CodePoolExhausted, "Claim after the repeat of a job whose IDs are all taken")
 	}},
+	{"C33 a batch without a key counts its IDs as added once, and as there when it comes again", func(w *world) {
+		w.pool("p", alloc.PoolConfig{})
+		b := alloc.SeedBatch{Pool: "p", Job: "named-after-its-IDs", IDs: someIDs("p-", 10), Keyless: true}
+		for i, o := range w.seedPatiently(w.open(), b) {
+			equal(w, o, alloc.SeedAdded, fmt.Sprintf("outcome of the new ID %q", b.IDs[i]))
+		}
+		taken := w.claim(w.open(), order("p", 3)).IDs
+		for i, o := range w.seedPatiently(w.open(), b) {
+			want := alloc.SeedDuplicate
+			if slices.Contains(taken, b.IDs[i]) {
+				want = alloc.SeedConflict
+			}
+			equal(w, o, want, fmt.Sprintf("outcome of %q when the batch comes again", b.IDs[i]))
+		}
+		equal(w, w.drain(w.open(), "p"), 7, "IDs left")
+	}},
 	{"C33 a job that goes on with more IDs adds those that are missing", func(w *world) {
 		w.pool("p", alloc.PoolConfig{})
 		ids := someIDs("p-", 9)

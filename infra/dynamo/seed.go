@@ -84,13 +84,14 @@ func checkBatch(b alloc.SeedBatch) error {
 
 // seeding is one run over a batch.
 type seeding struct {
-	s      *Store
-	pool   alloc.PoolName
-	forget bool
-	job    string // as it stands in the items
-	key    Key    // of the batch's record
-	tag    string // of the batch, in its IDs and chunks
-	ids    []alloc.ID
+	s       *Store
+	pool    alloc.PoolName
+	forget  bool
+	job     string // as it stands in the items
+	key     Key    // of the batch's record
+	tag     string // of the batch, in its IDs and chunks
+	ids     []alloc.ID
+	keyless bool // see alloc.SeedBatch
 
 	token    string // token of this run
 	gen      int64  // generation that new IDs begin with: the second of the job's beginning in a pool that forgets, else 0
@@ -119,7 +120,7 @@ func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
 	digest := digestOf(parts...)
 	return &seeding{
 		s: s, pool: b.Pool, forget: h.pool.Config.Policy == alloc.PolicyForget, job: job,
-		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, token: string(alloc.NewToken()), head: h,
+		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, keyless: b.Keyless, token: string(alloc.NewToken()), head: h,
 		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), theirs: make([]byte, (len(b.IDs)+7)/8), puts: make(slot, seedWidth), others: map[string]*otherJob{},
 	}
 }

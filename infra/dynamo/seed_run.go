@@ -339,9 +339,9 @@ func (sd *seeding) report(ctx context.Context, finisher string) (whole bool, err
 		switch state := it.Str(AttrState); {
 		case sd.owns(it) && state == StateFree && run != "" && run != runTag(finisher):
 			whole = false
-		case it == nil || it.Str(AttrJob) == sd.job:
+		case !sd.keyless && (it == nil || it.Str(AttrJob) == sd.job):
 			sd.outcomes[i] = alloc.SeedAdded
-		case state == StateFree || state == StateReturning || state == StateForgotten:
+		case it == nil || state == StateFree || state == StateReturning || state == StateForgotten:
 			sd.outcomes[i] = alloc.SeedDuplicate
 		default:
 			sd.outcomes[i] = alloc.SeedConflict

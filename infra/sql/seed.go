@@ -56,7 +56,7 @@ func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation) ([]alloc.Seed
 		outcome := alloc.SeedAdded
 		if inserted == 1 {
 			fresh++
-		} else if outcome, err = t.present(p, b.Job, id); err != nil {
+		} else if outcome, err = t.present(p, b, id); err != nil {
 			return nil, err
 		}
 		outcomes = append(outcomes, outcome)
@@ -67,15 +67,16 @@ func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation) ([]alloc.Seed
 	return outcomes, t.countSeeded(p, fresh)
 }
 
-// present says what to answer for an ID that is there already.
-func (t *tx) present(p poolRow, job alloc.JobID, id alloc.ID) (alloc.SeedOutcome, error) {
+// present says what to answer for an ID that is there already. A batch is put as a whole: one that this job has put before
+// was carried to its end.
+func (t *tx) present(p poolRow, b alloc.SeedBatch, id alloc.ID) (alloc.SeedOutcome, error) {
 	var state alloc.State
 	var putBy alloc.JobID
 	if _, err := t.row(`SELECT state, job FROM ids WHERE pool = $1 AND id = $2`, []any{p.number, id}, &state, &putBy); err != nil {
 		return "", err
 	}
 	switch {
-	case putBy == job:
+	case putBy == b.Job && !b.Keyless:
 		return alloc.SeedAdded, nil
 	case state == alloc.StateFree, state == alloc.StateReturning:
 		return alloc.SeedDuplicate, nil
