@@ -35,7 +35,7 @@ run: build-local ## start idpool on SQLite, data under .idpool (needs Go alone; 
 	@exec build/idpool $(ARGS)
 
 .PHONY: run-dynamodb
-run-dynamodb: dynoxide build-local ## the same on dynoxide, a DynamoDB-compatible server, data under .idpool
+run-dynamodb: dynoxide build-local ## the same on dynoxide, a DynamoDB-compatible server (its port: DYNAMODB_PORT=8000), data of its own
 	@exec .ci/run-dynamodb $(ARGS)
 
 ## Tests
