@@ -48,7 +48,8 @@ type Pools interface {
 	ListPools(ctx context.Context, after PoolName, limit int) ([]Pool, error)
 
 	// Level reads how full the pool is at a cost that does not depend on its size. Right after Sweep, with no claim
-	// since and no stock in anybody's memory, Available and all counts are exact. CodePoolNotFound.
+	// since and no stock in anybody's memory, Available and all counts are exact; but where much is left, Available may
+	// count an ID twice that came back or was listed again, until its turn comes. CodePoolNotFound.
 	Level(ctx context.Context, name PoolName) (Level, error)
 }
 
