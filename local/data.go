@@ -68,10 +68,29 @@ func makeDir(path string) error {
 
 func (d *dataDir) close() error { return d.lock.Unlock() }
 
+// The engines' files in the directory.
+const (
+	sqliteFile   = "idpool.db"
+	dynoxideFile = "dynamodb.db" // .ci/run-dynamodb has the engine keep it here
+)
+
+// unused names the engine that has data in the directory while another is in use, "" if there is none. The two share the
+// directory and its token, and know nothing of each other's IDs.
+func (d *dataDir) unused(s settings) string {
+	name, file := "SQLite", sqliteFile
+	if s.endpoint == "" {
+		name, file = "dynoxide", dynoxideFile
+	}
+	if info, err := os.Stat(filepath.Join(d.path, file)); err != nil || info.Size() == 0 {
+		return ""
+	}
+	return name + " (" + file + ")"
+}
+
 // database is where SQLite keeps its file. An empty one is made if there is none, because SQLite would let everybody on
 // the machine read it; the files that it puts beside it get the mode of this one.
 func (d *dataDir) database() (string, error) {
-	path := filepath.Join(d.path, "idpool.db")
+	path := filepath.Join(d.path, sqliteFile)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("make the database: %w", err)

@@ -14,6 +14,7 @@ type greeting struct {
 	addr      net.Addr
 	token     string
 	tokenFile string
+	unused    string // an engine whose data in the folder is not used now, "" for none
 }
 
 // Base is the address under which this machine reaches the program.
@@ -34,6 +35,14 @@ func (g greeting) Store() string {
 		return "SQLite, data in " + g.settings.data
 	}
 	return "DynamoDB at " + g.settings.endpoint + ", table " + g.settings.table
+}
+
+// Unused says which data of the folder this store does not have; "" where there is no other.
+func (g greeting) Unused() string {
+	if g.unused == "" {
+		return ""
+	}
+	return g.settings.data + " also has data of " + g.unused + ", which is not used now: IDs handed out there are not known here"
 }
 
 // Network says who else can ask; "" where nobody can.
@@ -75,6 +84,9 @@ func shellWord(s string) string {
 // The first line is read by programs that start this one: it ends in the address.
 var greetingText = template.Must(template.New("greeting").Parse(`idpool is ready at {{.Base}}
   store      {{.Store}}
+{{- with .Unused}}
+  warning    {{.}}
+{{- end}}
   dashboard  {{.Base}}/ ({{.Page}})
   token      {{.Token}}
 {{- with .Network}}

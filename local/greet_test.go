@@ -1,7 +1,10 @@
 package main
 
 import (
+	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,5 +19,46 @@ func TestTheGreetingTellsWhoCanAsk(t *testing.T) {
 		if got := strings.Contains(out.String(), warning); got != want {
 			t.Errorf("%s: warned is %t, want %t:\n%s", address, got, want, out.String())
 		}
+	}
+}
+
+// TestTheGreetingTellsOfDataThatIsNotUsed: both engines keep their data in one folder, under one token.
+func TestTheGreetingTellsOfDataThatIsNotUsed(t *testing.T) {
+	const endpoint = "http://127.0.0.1:8000"
+	for name, tt := range map[string]struct {
+		files    []string
+		endpoint string
+		want     string // "" for no warning
+	}{
+		"SQLite in a new folder":       {nil, "", ""},
+		"SQLite with its own data":     {[]string{sqliteFile}, "", ""},
+		"SQLite beside dynoxide's":     {[]string{sqliteFile, dynoxideFile}, "", "dynoxide (dynamodb.db)"},
+		"DynamoDB in a new folder":     {nil, endpoint, ""},
+		"DynamoDB with its own data":   {[]string{dynoxideFile}, endpoint, ""},
+		"DynamoDB where SQLite's is":   {[]string{sqliteFile}, endpoint, "SQLite (idpool.db)"},
+		"DynamoDB beside that of both": {[]string{sqliteFile, dynoxideFile}, endpoint, "SQLite (idpool.db)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := openData(t.TempDir(), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.close()
+			for _, file := range tt.files {
+				if err := os.WriteFile(filepath.Join(d.path, file), []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := settings{data: d.path, endpoint: tt.endpoint}
+			var out strings.Builder
+			greet(&out, greeting{settings: s, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, unused: d.unused(s)})
+			warning := "\n  warning    " + d.path + " also has data of "
+			if got := strings.Contains(out.String(), warning); got != (tt.want != "") {
+				t.Errorf("warned is %t, want %q:\n%s", got, tt.want, out.String())
+			}
+			if want := warning + tt.want + ", which is not used now: "; tt.want != "" && !strings.Contains(out.String(), want) {
+				t.Errorf("want %q:\n%s", want, out.String())
+			}
+		})
 	}
 }

@@ -69,7 +69,7 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		stop()
 		tender.Wait()
 	}()
-	greet(out, greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile()})
+	greet(out, greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile(), unused: data.unused(s)})
 	return server{handler: h, drain: drainTime, logger: logger, out: out}.serve(ctx, listener)
 }
 
