@@ -40,13 +40,13 @@ type SeedFormat struct {
 // IDs, is an entry with an empty Raw.
 //
 // CodeInvalidRequest for what cannot be read at all: another encoding, a workbook, quotes that are not balanced, a
-// column that is not there.
-func ReadSeed(data []byte, f SeedFormat) ([]SeedEntry, error) {
+// column that is not there. The warnings say where the file may be meant in another way.
+func ReadSeed(data []byte, f SeedFormat) (entries []SeedEntry, warnings []string, err error) {
 	if err := checkFormat(f); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := checkEncoding(data); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if !bytes.ContainsRune(data, '\n') {
@@ -55,7 +55,8 @@ func ReadSeed(data []byte, f SeedFormat) ([]SeedEntry, error) {
 	if f.CSV {
 		return readCSV(data, f)
 	}
-	return readText(data, f), nil
+	entries = readText(data, f)
+	return entries, warnOfCSV(entries), nil
 }
 
 func checkFormat(f SeedFormat) error {
@@ -106,7 +107,7 @@ func readText(data []byte, f SeedFormat) []SeedEntry {
 	return entries
 }
 
-func readCSV(data []byte, f SeedFormat) ([]SeedEntry, error) {
+func readCSV(data []byte, f SeedFormat) (entries []SeedEntry, warnings []string, err error) {
 	comma, data, skipped := declaredComma(data)
 	if comma == 0 {
 		comma = detectComma(data)
@@ -114,15 +115,17 @@ func readCSV(data []byte, f SeedFormat) ([]SeedEntry, error) {
 	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.FieldsPerRecord, r.ReuseRecord = comma, -1, true
 
-	var entries []SeedEntry
-	column, first := 0, true
+	column, first, guessed := 0, true, false // guessed: the first record was taken for data without being told
 	for {
 		record, err := r.Read()
 		switch {
 		case err == io.EOF:
-			return entries, nil
+			if guessed {
+				warnings = warnOfHeader(entries)
+			}
+			return entries, warnings, nil
 		case err != nil:
-			return nil, csvError(err, skipped)
+			return nil, nil, csvError(err, skipped)
 		case isBlankRecord(record):
 			continue
 		}
@@ -130,11 +133,12 @@ func readCSV(data []byte, f SeedFormat) ([]SeedEntry, error) {
 			first = false
 			c, header, err := readHeader(record, f)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if column = c; header {
 				continue
 			}
+			guessed = len(record) > 1 && f.Header != HeaderNo
 		}
 		line, _ := r.FieldPos(0)
 		e := SeedEntry{Line: line + skipped}

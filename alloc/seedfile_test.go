@@ -62,7 +62,7 @@ func TestReadSeed(t *testing.T) {
 		{"with header a table's first record never is", "A0,x\nA1,1\n", alloc.SeedFormat{CSV: true, Header: alloc.HeaderYes}, entries{{2, "A1"}}},
 	} {
 		t.Run(c.does, func(t *testing.T) {
-			got, err := alloc.ReadSeed([]byte(c.data), c.f)
+			got, _, err := alloc.ReadSeed([]byte(c.data), c.f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestReadSeedRefuses(t *testing.T) {
 		{"a header whose IDs stand further right", "campaign,Code\nspring,A1\n", table, `under "Code"`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			got, err := alloc.ReadSeed([]byte(c.data), c.f)
+			got, _, err := alloc.ReadSeed([]byte(c.data), c.f)
 			if !alloc.Is(err, alloc.CodeInvalidRequest) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, %v; want invalid_request saying %q", got, err, c.says)
 			}
@@ -114,7 +114,7 @@ func TestReadSeedOfTheExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range []alloc.SeedFormat{{CSV: true}, {CSV: true, Column: "CODE"}, {CSV: true, Header: alloc.HeaderYes}} {
-		got, err := alloc.ReadSeed(data, f)
+		got, _, err := alloc.ReadSeed(data, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestReadSeedReadsWhatCSVWrites(t *testing.T) {
 				want = append(want, alloc.SeedEntry{Line: line, Raw: record[0]})
 			}
 		}
-		got, err := alloc.ReadSeed(file.Bytes(), alloc.SeedFormat{CSV: true, Header: alloc.HeaderNo})
+		got, _, err := alloc.ReadSeed(file.Bytes(), alloc.SeedFormat{CSV: true, Header: alloc.HeaderNo})
 		if err != nil {
 			t.Fatalf("%v in %q", err, file.String())
 		}
@@ -168,7 +168,7 @@ func FuzzReadSeed(f *testing.F) {
 	f.Add([]byte("A\rB\r\n\xff\n"), false, "", "no")
 	f.Add([]byte("sep=\t\n\"A"), true, "", "yes")
 	f.Fuzz(func(t *testing.T, data []byte, isCSV bool, column, header string) {
-		entries, err := alloc.ReadSeed(data, alloc.SeedFormat{CSV: isCSV, Column: column, Header: alloc.HeaderMode(header)})
+		entries, _, err := alloc.ReadSeed(data, alloc.SeedFormat{CSV: isCSV, Column: column, Header: alloc.HeaderMode(header)})
 		if err != nil {
 			if !alloc.Is(err, alloc.CodeInvalidRequest) {
 				t.Fatalf("got %v, want no error but invalid_request", err)

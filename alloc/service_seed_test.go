@@ -20,7 +20,7 @@ func TestSeedOfTheExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := alloc.ReadSeed(data, alloc.SeedFormat{CSV: true})
+	entries, _, err := alloc.ReadSeed(data, alloc.SeedFormat{CSV: true})
 	if err != nil {
 		t.Fatal(err)
 	}

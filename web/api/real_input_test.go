@@ -223,3 +223,29 @@ func TestAFileThatIsTooLarge(t *testing.T) {
 		}
 	}
 }
+
+// What a file may have been meant as is said beside what became of it.
+func TestASeedingWarns(t *testing.T) {
+	c := newClient(t, nil)
+	c.must(201, "PUT", "/v1/pools/p", "")
+	for _, f := range []struct {
+		media, query, file string
+		says               []string
+	}{
+		{"text/csv", "", "Gutscheincode;Rabatt\nA1;10\nA2;20\na2;20\n", []string{"send header=true", "upper and lower case"}},
+		{"text/csv", "?header=true", "Gutscheincode;Rabatt\nA1;10\n", nil},
+		{"text/plain", "", "B1;10\nB2;20\n", []string{"send Content-Type: text/csv"}},
+		{"application/json", "", `{"ids": ["C1;10", "C2;20"]}`, nil},
+	} {
+		got := read[struct{ Warnings []string }](t, c.must(200, "POST", "/v1/pools/p/seed"+f.query, f.file, "Content-Type: "+f.media).Body).Warnings
+		if got == nil || len(got) != len(f.says) {
+			t.Errorf("%s%s: the warnings are %q, want as many as %q", f.media, f.query, got, f.says)
+			continue
+		}
+		for i, says := range f.says {
+			if !strings.Contains(got[i], says) {
+				t.Errorf("%s%s: warned %q, want %q", f.media, f.query, got[i], says)
+			}
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (a api) seed(ctx context.Context, q request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	entries, err := seedEntries(q)
+	entries, warnings, err := seedEntries(q)
 	if err != nil {
 		return answer{}, err
 	}
@@ -66,27 +66,28 @@ func (a api) seed(ctx context.Context, q request) (answer, error) {
 	r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: entries, Key: key})
 	switch {
 	case err == nil:
-		return answer{status: http.StatusOK, body: newSeedAnswer(r)}, nil
+		return answer{status: http.StatusOK, body: newSeedAnswer(r, warnings)}, nil
 	case r.Added+r.Duplicate+r.Conflict > 0:
-		return answer{}, web.WithReport(err, newSeedAnswer(r))
+		return answer{}, web.WithReport(err, newSeedAnswer(r, warnings))
 	default:
 		return answer{}, err
 	}
 }
 
-func newSeedAnswer(r alloc.SeedReport) seedAnswer {
+func newSeedAnswer(r alloc.SeedReport, ofFile []string) seedAnswer {
 	return seedAnswer{
 		Pool: r.Pool, Job: r.Job, Added: r.Added, Duplicate: r.Duplicate, Conflict: r.Conflict, Invalid: r.Invalid, CaseOnly: r.CaseOnly,
 		First: seedFirst{
 			Added: findings(r.AddedFirst), Duplicate: findings(r.DuplicateFirst), Conflict: findings(r.ConflictFirst),
 			Invalid: findings(r.InvalidFirst), CaseOnly: findings(r.CaseFirst),
 		},
-		Warnings: seedWarnings(r),
+		Warnings: seedWarnings(r, ofFile),
 	}
 }
 
-func seedWarnings(r alloc.SeedReport) []string {
-	warnings := []string{}
+// seedWarnings are those of the file, and then those of its IDs.
+func seedWarnings(r alloc.SeedReport, ofFile []string) []string {
+	warnings := append([]string{}, ofFile...)
 	if r.CaseOnly > 0 {
 		warnings = append(warnings, fmt.Sprintf(
 			"IDs that differ from one before only in upper and lower case: %d; people mix such IDs up, and a pool with fold_case takes them for one", r.CaseOnly))
@@ -95,18 +96,19 @@ func seedWarnings(r alloc.SeedReport) []string {
 }
 
 // seedEntries reads the body in the form that its Content-Type announces.
-func seedEntries(q request) ([]alloc.SeedEntry, error) {
+func seedEntries(q request) (entries []alloc.SeedEntry, warnings []string, err error) {
 	media, err := mediaType(q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch media {
 	case "application/json":
-		return seedList(q)
+		entries, err = seedList(q)
+		return entries, nil, err
 	case "text/csv", "text/plain":
 		return seedFile(q, media == "text/csv")
 	}
-	return nil, alloc.Errorf(web.CodeUnsupportedMediaType,
+	return nil, nil, alloc.Errorf(web.CodeUnsupportedMediaType,
 		`send the IDs as text/csv, as text/plain with one ID per line, or as application/json {"ids": ["…"]}, and say which in Content-Type`)
 }
 
@@ -128,7 +130,7 @@ func seedList(q request) ([]alloc.SeedEntry, error) {
 	return entries, nil
 }
 
-func seedFile(q request, csv bool) ([]alloc.SeedEntry, error) {
+func seedFile(q request, csv bool) (entries []alloc.SeedEntry, warnings []string, err error) {
 	format := alloc.SeedFormat{CSV: csv, Column: q.query.Get("column")}
 	switch header := q.query.Get("header"); header {
 	case "":
@@ -137,11 +139,11 @@ func seedFile(q request, csv bool) ([]alloc.SeedEntry, error) {
 	case "false":
 		format.Header = alloc.HeaderNo
 	default:
-		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
+		return nil, nil, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
 	}
 	data, err := web.ReadBody(q.http, seedAdvice)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return alloc.ReadSeed(data, format)
 }
