@@ -80,7 +80,7 @@ func (s *Store) giveUp(ctx context.Context, t *taker, have []listing, err error)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
 	defer cancel()
 	if berr := s.giveBack(ctx, t, have); berr != nil {
-		return unsettled(err) // some stay taken, and nobody has heard of them
+		return poolUnclear(t.pool).Because(berr) // whatever err is, it would say that nothing was taken
 	}
 	if alloc.Is(err, alloc.CodePoolExhausted) {
 		// Others may have met us and be giving back as we do: that too few are free cannot be said.

@@ -24,6 +24,12 @@ func poolBusy(name alloc.PoolName) *alloc.Error {
 	return alloc.Errorf(alloc.CodeBusy, "too many requests want the last IDs of the pool %q at this moment; nothing was taken; try again", name).After(time.Second)
 }
 
+func poolUnclear(name alloc.PoolName) *alloc.Error {
+	e := alloc.Errorf(alloc.CodeUnavailable, "the batch could not be had from the pool %q, nor all of it be given back; some IDs may stay claimed; try again, with an Idempotency-Key to rule this out", name)
+	e.Unknown = true
+	return e.After(time.Second)
+}
+
 func poolUnswept(name alloc.PoolName) *alloc.Error {
 	return alloc.Errorf(alloc.CodeBusy, "the pool %q waits to be swept before it can tell what is left; nothing was taken; try again", name).After(30 * time.Second)
 }

@@ -105,6 +105,26 @@ func caseP09(s *script) {
 
 func TestP09AnOldDeletionOfAReturnItem(t *testing.T) { replay(t, caseP09) }
 
+// A batch is beaten and cannot be given back, as the table does not answer. Its client must not be told that nothing was
+// taken. Found by the model check: it was told that the pool is exhausted.
+func TestABatchThatCannotBeGivenBackIsNotRefusedAsExhausted(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool("x", "y")
+		puts := write(kindReturn, OpPut)
+		st, h := s.beaten(s.on("cut off", 0), order(2, ""), puts)
+		for ; h != nil; h = st.next() {
+			if puts(h.call) {
+				s.decide(h, LostRequest)
+			} else {
+				s.decide(h, None)
+			}
+		}
+		if c, err := st.end(); !alloc.Is(err, alloc.CodeUnavailable) || !unknown(err) {
+			s.fatalf("answered %v, %v; want that it is not known", c, err)
+		}
+	})
+}
+
 // P10: a hold out of old stock, whose chunk the window has passed; nobody ever calls again.
 func TestP10AHoldThatNobodyRemembers(t *testing.T) {
 	replay(t, func(s *script) {

@@ -165,6 +165,9 @@ func (r *poolRun) claims(p *process, who string, o alloc.ClaimOrder, answered fu
 			answered(c)
 		case alloc.Is(err, alloc.CodePoolExhausted):
 			r.saw("a claim refused as exhausted")
+			if unknown(err) {
+				r.fail("%s: exhausted says that nothing was taken, and yet that it is not known: %v", who, err)
+			}
 			if !r.standing {
 				r.w.exhausted(a, o.Count)
 			}
