@@ -20,6 +20,10 @@ const (
 	aheadFrom = 4
 	aheadTime = 3 * time.Second
 
+	// aheadRounds is how often each of them can still be served from stock when more is leased: a lease takes as long as
+	// two claims, and in that time nobody is to wait.
+	aheadRounds = 3
+
 	// reserveRounds bounds how often a claim goes for stock that others are faster to take.
 	reserveRounds = 40
 )
@@ -92,7 +96,7 @@ func (s *Store) fill(ctx context.Context, m *poolMemory, n int, others map[alloc
 // frozen as soon as it has answered. One at a time, for a bounded time, and what goes wrong the next claim meets itself.
 func (s *Store) leaseAhead(ctx context.Context, m *poolMemory) {
 	under := m.claiming.Load()
-	if under < aheadFrom || int64(m.size()) >= under {
+	if under < aheadFrom || int64(m.size()) >= aheadRounds*under {
 		return
 	}
 	h, _ := m.last(s.now())
