@@ -77,14 +77,14 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 	w.tokens[string(c.Token)] = ids
 }
 
-// life returns the life of the ID that the token owns: the present one, or one that was forgotten, and the ID seeded
-// again, before the claim could be answered.
+// life returns the life of the ID that the token owns: the present one, or one that was forgotten before the claim could
+// be answered, its item expired or the ID seeded again.
 func (w *poolWorld) life(id alloc.ID, token string) (listing, bool) {
 	if it := w.ids[id]; it != nil && taken(stateOf(it)) && it.Str(dynamo.AttrToken) == token {
 		return listing{id, it.Int(dynamo.AttrGeneration)}, true
 	}
-	for l := range w.again {
-		if l.id == id && w.owner[l] == token {
+	for l, owner := range w.owner {
+		if l.id == id && owner == token && (w.again[l] || w.expired[l]) {
 			return l, true
 		}
 	}

@@ -43,6 +43,7 @@ type poolWorld struct {
 	seeded    map[seeding]int   // how often a job has put an ID
 	attempts  map[string]int    // how often a job was begun
 	cameBack  map[listing]bool
+	expired   map[listing]bool // lives that ended by the item's expiry
 	again     map[listing]bool // lives that a pool had forgotten when the ID was seeded again
 	freed     []moment         // how many listings were there for the taking, by time
 	watchers  map[*act]*watch
@@ -64,7 +65,7 @@ func newPoolWorld(mem *Memory) *poolWorld {
 	return &poolWorld{
 		mem: mem, saw: func(string) {}, ids: map[alloc.ID]dynamo.Item{}, owner: map[listing]string{}, answered: map[listing]string{},
 		tokens: map[string]string{}, chunks: map[int64]dynamo.Item{}, promised: map[alloc.ID]bool{},
-		seeded: map[seeding]int{}, attempts: map[string]int{}, cameBack: map[listing]bool{}, again: map[listing]bool{},
+		seeded: map[seeding]int{}, attempts: map[string]int{}, cameBack: map[listing]bool{}, again: map[listing]bool{}, expired: map[listing]bool{},
 		watchers: map[*act]*watch{},
 	}
 }
@@ -205,8 +206,9 @@ func (w *poolWorld) put(before, after dynamo.Item) {
 // expire removes what has expired, as TTL does.
 func (w *poolWorld) expire() {
 	w.mem.Expire(time.Now())
-	for id := range w.ids {
+	for id, it := range w.ids {
 		if w.mem.Item(idKey(id)) == nil {
+			w.expired[listing{id, it.Int(dynamo.AttrGeneration)}] = true
 			delete(w.ids, id)
 		}
 	}
