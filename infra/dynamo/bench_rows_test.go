@@ -37,7 +37,7 @@ func (w *workbench) name(prefix string) string { return fmt.Sprintf("%s-%d", pre
 
 // seeding holds a seeding of many IDs against raw conditional puts of as many items, with as many in flight.
 func (w *workbench) seeding() {
-	const n = 2500
+	const n = alloc.MaxSeedIDs
 	seed, raw, of := paired(6,
 		func() float64 { return n / w.pool(alloc.PoolName(w.name("seeding")), n).Seconds() },
 		func() float64 {

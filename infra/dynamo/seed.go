@@ -16,7 +16,7 @@ import (
 const (
 	// groupSize is how many IDs of a batch are put before any of them is published. Groups are published in order. It is a
 	// multiple of 8: no two groups share a byte of seeding.theirs.
-	groupSize = 8 * maxListings
+	groupSize = 16 * maxListings
 
 	// groupsAhead is how many groups are being put while one is published, and seedWidth how many puts are under way.
 	groupsAhead = 2

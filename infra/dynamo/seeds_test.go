@@ -34,18 +34,18 @@ func TestASeedingCostsTwentyTwoWritesForTwentyIDsAtMost(t *testing.T) {
 }
 
 // steps are the writes of a seeding by kind, with how many there are of each in a batch of three groups in a pool whose
-// chunks have six listings.
+// chunks have thirteen listings.
 var steps = []struct {
 	name  string
 	count int
 	match func(dynamotest.Call) bool
 }{
 	{"record", 1, func(c dynamotest.Call) bool { return c.Op == dynamotest.OpPut && strings.HasPrefix(c.Key().PK, "J#") }},
-	{"ID", 330, func(c dynamotest.Call) bool { return c.Op == dynamotest.OpPut && c.Key().SK == "I" }},
+	{"ID", 650, func(c dynamotest.Call) bool { return c.Op == dynamotest.OpPut && c.Key().SK == "I" }},
 	{"mark", 3, func(c dynamotest.Call) bool {
 		return c.Op == dynamotest.OpUpdate && c.Update.Set[dynamo.AttrMarked] != nil
 	}},
-	{"chunk", 56, func(c dynamotest.Call) bool { return c.Op == dynamotest.OpPut && c.Key().SK == "C" }},
+	{"chunk", 51, func(c dynamotest.Call) bool { return c.Op == dynamotest.OpPut && c.Key().SK == "C" }},
 	{"head", 3, func(c dynamotest.Call) bool { return c.Op == dynamotest.OpUpdate && c.Key().SK == "H" }},
 	{"end", 1, func(c dynamotest.Call) bool {
 		return c.Op == dynamotest.OpUpdate && c.Update.Set[dynamo.AttrState] == "d"
@@ -53,11 +53,11 @@ var steps = []struct {
 }
 
 func TestASeedingCutOffAtAnyWriteIsFinishedByARepeatAndEachIDCountsOnce(t *testing.T) {
-	const n = 330
+	const n = 650
 	for _, policy := range keepAndForget {
 		for _, fault := range []dynamotest.Fault{dynamotest.LostRequest, dynamotest.AppliedButFailed} {
 			for _, step := range steps {
-				for _, nth := range []int{0, 1, 2, 20, 27, 54, 329} {
+				for _, nth := range []int{0, 1, 2, 20, 27, 50, 649} {
 					if nth >= step.count {
 						continue
 					}
@@ -306,7 +306,7 @@ func TestAPutOfAForgottenIDThatArrivesLateOrIsRepeatedPutsNothing(t *testing.T) 
 }
 
 func TestABatchCutOffForDaysDoesNotSeedAgainWhatWasClaimedAndForgotten(t *testing.T) {
-	const n, others = 330, 7
+	const n, others = 650, 7
 	b := newBench(t)
 	b.pool(alloc.PoolConfig{Policy: alloc.PolicyForget})
 	b.seed(b.open(), "another", someIDs(others))
@@ -335,7 +335,7 @@ func TestABatchCutOffForDaysDoesNotSeedAgainWhatWasClaimedAndForgotten(t *testin
 }
 
 func TestABatchCutOffDoesNotSeedAgainWhatAnotherJobHasSeededAndIsForgottenToo(t *testing.T) {
-	const n = 330
+	const n = 650
 	b := newBench(t)
 	b.pool(alloc.PoolConfig{Policy: alloc.PolicyForget})
 	cutOff(b, "job", someIDs(n), dynamotest.Nth(1, steps[4].match, dynamotest.LostRequest)) // the first group is published
