@@ -97,10 +97,10 @@ type seeding struct {
 	gen      int64  // generation that new IDs begin with: the second of the job's beginning in a pool that forgets, else 0
 	from     int64  // first chunk that may publish the batch
 	series   int64
-	marked   int64             // groups that were put before, and may have been published
-	listed   map[alloc.ID]bool // by chunks of this batch, before this run
-	theirs   []byte            // a bit for each ID of the groups marked that others have put
-	head     *head             // as last seen
+	marked   int64              // groups that were put before, and may have been published
+	listed   map[alloc.ID]int64 // of which generation at most, by chunks of this batch before this run
+	theirs   []byte             // a bit for each ID of the groups marked that others have put
+	head     *head              // as last seen
 	outcomes []alloc.SeedOutcome
 	puts     slot // as wide as seedWidth
 

@@ -146,14 +146,18 @@ const (
 
 // known judges an ID that is there, or was.
 func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past) (found, error) {
-	state, l, unlisted := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}, !sd.listed[id]
+	state, l := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}
+	gen, listed := sd.listed[id]
 	forgotten := it == nil || sd.forget && (state == StateForgotten || expired(it, sd.s.now()))
 	switch {
 	case sd.owns(it):
-		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: unlisted, list: unlisted && state == StateFree}, nil
+		// Put again by a run that was overtaken, it may be listed of an older generation only.
+		_, run := batchOf(it)
+		again := listed && run != "" && gen < l.gen
+		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, list: state == StateFree && (!listed || again)}, nil
 	case put == byUs:
 		// Claimed and forgotten since, and perhaps seeded again by another.
-		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: unlisted}, nil
+		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed}, nil
 	case forgotten && put == byOthers:
 		return found{outcome: alloc.SeedDuplicate}, nil // this batch has had its turn with the ID
 	case it.Str(AttrJob) == sd.job:
@@ -217,8 +221,10 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 			sd.theirs[n/8] |= 1 << (n % 8)
 		}
 		switch {
-		case f.list:
+		case f.list && f.count:
 			sure = append(sure, f.listing)
+		case f.list:
+			unsure = append(unsure, f.listing)
 		case f.count:
 			taken = append(taken, f.listing)
 		case f.doubt != "":
@@ -287,7 +293,7 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 
 // findListed reads the chunks since the batch began, where an earlier run may have published some of it.
 func (sd *seeding) findListed(ctx context.Context) error {
-	sd.listed = map[alloc.ID]bool{}
+	sd.listed = map[alloc.ID]int64{}
 	if sd.marked == 0 {
 		return nil
 	}
@@ -318,7 +324,7 @@ func (sd *seeding) findListed(ctx context.Context) error {
 				continue
 			}
 			for _, l := range decodeChunk(0, it).listings {
-				sd.listed[l.id] = true
+				sd.listed[l.id] = max(sd.listed[l.id], l.gen)
 			}
 		}
 	}

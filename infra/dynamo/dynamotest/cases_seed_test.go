@@ -59,6 +59,24 @@ func TestAnIDThatIsClaimedBeforeItsBatchIsListedIsCountedOnce(t *testing.T) {
 	})
 }
 
+// The same, when the batch has listed the ID itself, in a life that is over.
+func TestARunThatWasOvertakenListsTheNextLifeOfItsID(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newForgetfulPool("other")
+		slow := s.seed(s.on("slow", 0), "first", "x")
+		slow.until(write(kindID, OpPut))
+		s.seed(s.on("fast", 0), "first", "x").must()
+		s.answered(s.claim(s.on("one", 0), order(2, "")), "one", 2)
+		s.seed(s.on("second", 0), "second", "x").must()
+		s.answered(s.claim(s.on("two", 0), order(1, "")), "two", 1)
+		s.world.attempts["first"] = 2
+		slow.must()
+		if it := s.mem.Item(idKey("x")); stateOf(it) == alloc.StateFree {
+			s.answered(s.claim(s.on("three", 0), order(1, "")), "three", 1)
+		}
+	})
+}
+
 // A batch is cut off when all but its end is done. Its ID is claimed and forgotten, seeded by another, claimed and
 // forgotten again: the repeat of the batch has had its turn with it. Found by the model check: it put the ID again.
 func TestARepeatedBatchDoesNotPutAgainWhatItHadListed(t *testing.T) {
