@@ -179,9 +179,12 @@ func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
 }
 
 func (sd *seeding) know(it Item) {
-	sd.from, sd.series, sd.gen, sd.marked = it.Int(AttrFrom), it.Int(AttrSeries), it.Int(AttrGeneration), it.Int(AttrMarked)
-	if !sd.forget {
-		sd.gen = 0
+	sd.from, sd.series, sd.marked = it.Int(AttrFrom), it.Int(AttrSeries), it.Int(AttrMarked)
+	sd.gen = 0
+	if sd.forget {
+		// The second in which this run began, not the one of the batch's first: when a batch goes on days later, an ID of
+		// it may have been listed by another, claimed, forgotten and removed. What it is put as then is a life of its own.
+		sd.gen = max(it.Int(AttrGeneration), sd.s.now().Unix())
 	}
 	if bits, err := base64.RawURLEncoding.DecodeString(it.Str(AttrOthers)); err == nil {
 		copy(sd.theirs, bits)

@@ -136,7 +136,7 @@ func (r *poolRun) checkLevel() {
 		}
 		// An ID that is claimed, forgotten and seeded again by another while its batch is cut off before it was counted
 		// is the other's when the batch goes on.
-		if want := seeded + r.extra; l.Seeded > want || l.Seeded < want && len(r.w.again) == 0 {
+		if want := seeded + r.extra; l.Seeded > want || l.Seeded < want && len(r.w.again)+len(r.w.expired) == 0 {
 			r.fail("the level is %+v; %d were seeded", l, want)
 		}
 	})

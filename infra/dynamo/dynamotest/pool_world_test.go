@@ -181,10 +181,10 @@ func (w *poolWorld) wroteRecord(before, after dynamo.Item) {
 func (w *poolWorld) put(before, after dynamo.Item) {
 	id := idOf(after)
 	sd := seeding{id, after.Str(dynamo.AttrJob)}
-	// A pool that forgets cannot tell an attempt that was overtaken, and meets what was claimed, forgotten and seeded by
-	// another since, from a new one. So each attempt may put an ID once there.
+	// A pool that forgets cannot tell an attempt that was overtaken, or cut off and repeated days later, from a new one
+	// when what it meets was claimed and forgotten meanwhile. So each attempt may put an ID once there.
 	most := 1
-	if before != nil {
+	if before != nil || w.hasExpired(id) {
 		most = max(1, w.attempts[sd.job])
 	}
 	if w.seeded[sd]++; w.seeded[sd] > most {
@@ -201,6 +201,16 @@ func (w *poolWorld) put(before, after dynamo.Item) {
 	if !gone || after.Int(dynamo.AttrGeneration) <= before.Int(dynamo.AttrGeneration) {
 		w.fail("%s was put over %v at generation %d", id, before, after.Int(dynamo.AttrGeneration))
 	}
+}
+
+// hasExpired tells whether an item of the ID has ever expired.
+func (w *poolWorld) hasExpired(id alloc.ID) bool {
+	for l := range w.expired {
+		if l.id == id {
+			return true
+		}
+	}
+	return false
 }
 
 // expire removes what has expired, as TTL does.
