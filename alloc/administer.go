@@ -59,7 +59,7 @@ func change[N ~string, C config, T any](
 
 // setState sets one of the states for which there is a verb and leaves the record of it.
 func setState[N, S ~string, T any](
-	ctx context.Context, s *Service, on kind, name N, to S, verbs map[S]string, do func(context.Context, N, S) (T, error),
+	ctx context.Context, s *Service, on kind, name N, from Version, to S, verbs map[S]string, do func(context.Context, N, Version, S) (T, error),
 ) (changed T, err error) {
 	st := step{need: ActionManage, on: on, name: string(name), verb: cmp.Or(verbs[to], "state"), detail: func() string {
 		return "to " + quoteShort(string(to))
@@ -68,7 +68,7 @@ func setState[N, S ~string, T any](
 		if verbs[to] == "" {
 			return Errorf(CodeInvalidRequest, "a %s cannot be set to the state %s", on, quoteShort(string(to)))
 		}
-		changed, err = do(ctx, name, to)
+		changed, err = do(ctx, name, from, to)
 		return err
 	})
 	return changed, err

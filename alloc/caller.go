@@ -3,6 +3,7 @@ package alloc
 import (
 	"context"
 	"strings"
+	"time"
 )
 
 // ClientID names a caller: the credential's client, or a scheduled function. It scopes idempotency keys.
@@ -13,12 +14,13 @@ type Action string
 
 // The actions. An operation of Service names the one that it needs.
 const (
-	ActionClaim  Action = "claim"  // claim IDs of a pool
-	ActionLease  Action = "lease"  // lease ranges and take numbers of a sequence
-	ActionRead   Action = "read"   // see configuration, level, position, an ID, the trail
-	ActionSeed   Action = "seed"   // add IDs to a pool
-	ActionManage Action = "manage" // create, change, pause, drain, delete
-	ActionTend   Action = "tend"   // the schedule's work: sweep
+	ActionClaim       Action = "claim"       // claim IDs of a pool
+	ActionLease       Action = "lease"       // lease ranges and take numbers of a sequence
+	ActionRead        Action = "read"        // see configuration, level, position, an ID, the trail
+	ActionSeed        Action = "seed"        // add IDs to a pool
+	ActionManage      Action = "manage"      // create, change, pause, drain, delete
+	ActionTend        Action = "tend"        // the schedule's work: sweep
+	ActionCredentials Action = "credentials" // make, change, rotate and revoke credentials; it needs the pattern "*"
 )
 
 // Scope permits one action on the pools and sequences whose name matches Pattern: a name, or a prefix ending in '*'.
@@ -37,9 +39,9 @@ const everything = "*"
 // Check refuses a scope that permits nothing or something else than it seems to, with CodeInvalidRequest.
 func (s Scope) Check() error {
 	switch s.Action {
-	case "*", ActionClaim, ActionLease, ActionRead, ActionSeed, ActionManage, ActionTend:
+	case "*", ActionClaim, ActionLease, ActionRead, ActionSeed, ActionManage, ActionTend, ActionCredentials:
 	default:
-		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, seed, manage, tend or *", quoteShort(string(s.Action)))
+		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, seed, manage, tend, credentials or *", quoteShort(string(s.Action)))
 	}
 	if s.Pattern == everything {
 		return nil
@@ -70,6 +72,11 @@ type Caller struct {
 	Scopes  []Scope
 	Request string // request ID, for the trail
 	Address string // remote address, for the trail
+
+	// Of a credential that is stored; zero for the one of the configuration.
+	Credential CredentialID
+	Quota      Count     // IDs and numbers that it may take in an hour; 0 for no bound
+	Expires    time.Time // zero for never
 }
 
 type callerKey struct{}

@@ -18,12 +18,23 @@ const (
 	CodeInvalidConfig  Code = "invalid_config"  // a configuration that cannot work, or a change that is not allowed
 	CodeInvalidKey     Code = "invalid_key"     // an Idempotency-Key against the rule of [CheckKey]
 
+	CodeInvalidCursor Code = "invalid_cursor" // a cursor that no list of this kind has given
+	CodeKeyRequired   Code = "key_required"   // the configuration demands an Idempotency-Key
+
 	CodeUnauthenticated Code = "unauthenticated" // no caller, or a credential that is not known
 	CodeForbidden       Code = "forbidden"       // the caller's scopes do not cover action and name
 
-	CodePoolNotFound     Code = "pool_not_found"
-	CodeSequenceNotFound Code = "sequence_not_found"
-	CodeIDNotFound       Code = "id_not_found"
+	CodePoolNotFound       Code = "pool_not_found"
+	CodeSequenceNotFound   Code = "sequence_not_found"
+	CodeIDNotFound         Code = "id_not_found"
+	CodeCredentialNotFound Code = "credential_not_found"
+	CodeJobNotFound        Code = "job_not_found"
+
+	CodeNotOwner          Code = "not_owner"          // the token does not own the ID, or not any more
+	CodeIDRetired         Code = "id_retired"         // retired for good
+	CodeCredentialRevoked Code = "credential_revoked" // it can no longer be changed or rotated
+	CodeJobEnded          Code = "job_ended"          // it can no longer be cancelled
+	CodeQuotaExceeded     Code = "quota_exceeded"     // the credential's hourly quota is used up; repeat after RetryAfter
 
 	CodePoolExists      Code = "pool_exists"      // created before with another configuration
 	CodeSequenceExists  Code = "sequence_exists"  // created before with another configuration
@@ -69,6 +80,9 @@ type Error struct {
 
 	// Remaining is how much is left, with CodeSequenceExhausted.
 	Remaining Count
+
+	// IDs are those for which an order was refused, with the reason for each; with the codes of Refused.
+	IDs []IDFault
 
 	Cause error
 }

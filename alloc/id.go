@@ -31,9 +31,10 @@ type IDRecord struct {
 	Job        JobID // the seeding that brought it
 
 	// Set once it is taken:
-	Token    Token
-	By       ClientID
-	Owner    string
-	Metadata map[string]string
-	At       time.Time
+	Token     Token
+	By        ClientID
+	Owner     string
+	Metadata  map[string]string
+	At        time.Time
+	HeldUntil time.Time // of a hold
 }

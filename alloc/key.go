@@ -22,6 +22,18 @@ type Key struct {
 	Fingerprint string // over what was asked for: 43 characters
 }
 
+// Kept is the record of a keyed request other than a claim or a lease: the intent first, then the answer, kept as it was
+// given.
+type Kept struct {
+	Token  Token     // of the attempt that put it
+	At     time.Time // when; it counts until KeyRetention later
+	Done   bool
+	Answer []byte // with Done
+}
+
+// MaxAnswerBytes is the longest answer that a Store keeps.
+const MaxAnswerBytes = 256 << 10
+
 // CheckKey refuses an Idempotency-Key that is not 1 to 255 printable ASCII characters.
 func CheckKey(key string) error {
 	ok := len(key) >= 1 && len(key) <= MaxKeyBytes

@@ -33,7 +33,7 @@ var operations = map[string]operation{
 		return err
 	}},
 	"SetPoolState": {need: alloc.ActionManage, on: string(pool), record: "pool.drain", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.SetPoolState(ctx, pool, alloc.PoolDraining)
+		_, err := s.SetPoolState(ctx, pool, 0, alloc.PoolDraining)
 		return err
 	}},
 	"Pool": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
@@ -73,7 +73,7 @@ var operations = map[string]operation{
 		return err
 	}},
 	"SetSequenceState": {need: alloc.ActionManage, on: string(sequence), record: "sequence.pause", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.SetSequenceState(ctx, sequence, alloc.SequencePaused)
+		_, err := s.SetSequenceState(ctx, sequence, 0, alloc.SequencePaused)
 		return err
 	}},
 	"Sequence": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
@@ -85,7 +85,7 @@ var operations = map[string]operation{
 		return oneOrHidden(len(sequences), err)
 	}},
 	"Leases": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.Leases(ctx, sequence, 0, 10)
+		_, err := s.Leases(ctx, sequence, alloc.MaxNumber+1, 10)
 		return err
 	}},
 	"Lease": {need: alloc.ActionLease, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {

@@ -40,10 +40,12 @@ const (
 
 // PoolConfig is what an administrator decides about a pool. The zero value of a field means its default.
 type PoolConfig struct {
-	Description string // free text, at most MaxDescription bytes
-	Policy      Policy // default PolicyKeep; fixed at creation
-	FoldCase    bool   // IDs are brought to lower case; fixed at creation
-	MaxBatch    Count  // most IDs one claim may take, 1 to MaxBatchLimit; default DefaultMaxBatch
+	Description string    // free text, at most MaxDescription bytes
+	Policy      Policy    // default PolicyKeep; fixed at creation
+	FoldCase    bool      // IDs are brought to lower case; fixed at creation
+	MaxBatch    Count     // most IDs one claim may take, 1 to MaxBatchLimit; default DefaultMaxBatch
+	OnRelease   OnRelease // default ReleaseReturns
+	RequireKey  bool      // a claim without an Idempotency-Key is refused
 }
 
 // Pool is a pool as stored.
@@ -63,6 +65,9 @@ func (c PoolConfig) WithDefaults() PoolConfig {
 	if c.MaxBatch == 0 {
 		c.MaxBatch = DefaultMaxBatch
 	}
+	if c.OnRelease == "" {
+		c.OnRelease = ReleaseReturns
+	}
 	return c
 }
 
@@ -70,6 +75,9 @@ func (c PoolConfig) WithDefaults() PoolConfig {
 func (c PoolConfig) Check() error {
 	if c.Policy != PolicyKeep && c.Policy != PolicyForget {
 		return Errorf(CodeInvalidConfig, "policy must be %q or %q", PolicyKeep, PolicyForget)
+	}
+	if c.OnRelease != ReleaseReturns && c.OnRelease != ReleaseRetires {
+		return Errorf(CodeInvalidConfig, "on_release must be %q or %q", ReleaseReturns, ReleaseRetires)
 	}
 	if c.MaxBatch < 1 || c.MaxBatch > MaxBatchLimit {
 		return Errorf(CodeInvalidConfig, "max_batch must be 1 to %d", MaxBatchLimit)
@@ -79,7 +87,8 @@ func (c PoolConfig) Check() error {
 
 // words says in words what the configuration is, for the trail.
 func (c PoolConfig) words() string {
-	return fmt.Sprintf("policy %s, fold_case %t, max_batch %d, description %q", quoteShort(string(c.Policy)), c.FoldCase, c.MaxBatch, c.Description)
+	return fmt.Sprintf("policy %s, fold_case %t, max_batch %d, on_release %s, require_key %t, description %q",
+		quoteShort(string(c.Policy)), c.FoldCase, c.MaxBatch, quoteShort(string(c.OnRelease)), c.RequireKey, c.Description)
 }
 
 // CheckChange refuses, with CodeInvalidConfig, a change of what is fixed at creation.
@@ -104,19 +113,31 @@ func checkDescription(s string) error {
 	return nil
 }
 
-// CheckClaim is the one rule for whether a pool answers a claim of n IDs: every Store calls it on the pool's state as
-// it knows it (at most 30 seconds old) before it takes anything.
-func (p Pool) CheckClaim(n Count) error {
+// CheckClaim is the one rule for whether a pool takes a new claim: every Store calls it on the pool's state as it knows
+// it (at most 30 seconds old) before it takes anything.
+func (p Pool) CheckClaim(o ClaimOrder) error {
 	switch p.State {
 	case PoolDeleted:
 		return p.deleted()
 	case PoolPaused:
 		return Errorf(CodePoolPaused, "the pool %q is paused; try again when an administrator has resumed it", p.Name)
 	}
-	if n < 1 || n > p.Config.MaxBatch {
+	if o.Count < 1 || o.Count > p.Config.MaxBatch {
 		return Errorf(CodeInvalidCount, "count must be 1 to %d for the pool %q", p.Config.MaxBatch, p.Name)
 	}
+	if p.Config.RequireKey && o.Key == nil {
+		return keyRequired("pool", string(p.Name))
+	}
+	if o.Refusal != nil {
+		return o.Refusal
+	}
 	return nil
+}
+
+// keyRequired is the error for a request without an Idempotency-Key where the configuration demands one.
+func keyRequired(what, name string) error {
+	return Errorf(CodeKeyRequired, "the %s %q takes requests with an Idempotency-Key only; nothing was taken; send the header with a key of your own for each request, "+
+		"and the same key when you repeat it", what, name)
 }
 
 // CheckSeed is the one rule for whether a pool takes new IDs.

@@ -78,7 +78,7 @@ func TestPoolStates(t *testing.T) {
 		{alloc.PoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted},
 	} {
 		p := pool(c.state)
-		if got := alloc.CodeOf(p.CheckClaim(1)); got != c.claim {
+		if got := alloc.CodeOf(p.CheckClaim(alloc.ClaimOrder{Count: 1})); got != c.claim {
 			t.Errorf("a claim of a pool that is %s: got %q, want %q", c.state, got, c.claim)
 		}
 		if got := alloc.CodeOf(p.CheckSeed()); got != c.seed {
@@ -89,7 +89,7 @@ func TestPoolStates(t *testing.T) {
 		}
 	}
 	for _, n := range []alloc.Count{0, -1, math.MinInt64, alloc.DefaultMaxBatch + 1, math.MaxInt64} { // C22
-		wantCode(t, pool(alloc.PoolActive).CheckClaim(n), alloc.CodeInvalidCount)
+		wantCode(t, pool(alloc.PoolActive).CheckClaim(alloc.ClaimOrder{Count: n}), alloc.CodeInvalidCount)
 	}
 }
 

@@ -179,7 +179,7 @@ func (s *segments) read(ctx context.Context, l *line, now time.Time) {
 // lease takes a range for the line. It is called, and returns, with mu held.
 func (s *segments) lease(ctx context.Context, l *line, now time.Time) {
 	n, need := l.demand()
-	o := LeaseOrder{Sequence: l.name, Count: n, By: l.waiting[0].by}
+	o := LeaseOrder{Sequence: l.name, Count: n, By: l.waiting[0].by, Segment: true}
 	r, err := outside(ctx, s, l, func(ctx context.Context) (Range, error) { return s.store.Lease(ctx, o) })
 	if err == nil && (r.Start > r.End || r.End > MaxNumber || r.Len() != n) {
 		err = Errorf(CodeInternal, "the range %d to %d was leased for %d numbers", r.Start, r.End, n)

@@ -110,7 +110,7 @@ func newNextWorld(t *testing.T, config alloc.SequenceConfig, seed uint64, often 
 func (w *nextWorld) do(ctx context.Context, s nextStep) string {
 	time.Sleep(s.wait)
 	if s.state != "" {
-		if _, err := w.model.SetSequenceState(ctx, "orders", s.state); err != nil {
+		if _, err := w.model.SetSequenceState(ctx, "orders", 0, s.state); err != nil {
 			return err.Error()
 		}
 	}

@@ -42,7 +42,7 @@ func TestNextHoldsWithThisProcessesOwnPauseAtOnce(t *testing.T) {
 			s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
 			wantNext(t, s, 1)
 			set := func(to alloc.SequenceState) {
-				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", to); err != nil {
+				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", 0, to); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -68,7 +68,7 @@ func TestNextReadsAgainAfterAPauseInTheMiddleOfAReading(t *testing.T) {
 		l.shown = func(q alloc.Sequence) (alloc.Sequence, error) {
 			if first {
 				first = false
-				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", alloc.SequencePaused); err != nil {
+				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", 0, alloc.SequencePaused); err != nil {
 					t.Error(err)
 				}
 			}

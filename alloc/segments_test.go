@@ -100,7 +100,7 @@ func wantLeases(t testing.TB, l *lane, want ...alloc.Count) {
 
 func pause(t testing.TB, l *lane, to alloc.SequenceState) {
 	t.Helper()
-	if _, err := l.SetSequenceState(t.Context(), "orders", to); err != nil {
+	if _, err := l.SetSequenceState(t.Context(), "orders", 0, to); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -44,6 +44,7 @@ type SequenceConfig struct {
 	Limit       Number // last number; default MaxNumber; may be raised, and lowered to what is leased
 	MaxLease    Count  // most numbers one lease may take, 1 to MaxLeaseLimit; default DefaultMaxLease
 	Segment     Count  // numbers that an environment leases at once to answer Next (never above MaxLease), 1 to MaxSegment; default DefaultSegment
+	RequireKey  bool   // a lease or a next without an Idempotency-Key is refused
 }
 
 // Sequence is a sequence as stored.
@@ -93,7 +94,8 @@ func (c SequenceConfig) Check() error {
 
 // words says in words what the configuration is, for the trail.
 func (c SequenceConfig) words() string {
-	return fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, description %q", c.Start, c.Limit, c.MaxLease, c.Segment, c.Description)
+	return fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, require_key %t, description %q",
+		c.Start, c.Limit, c.MaxLease, c.Segment, c.RequireKey, c.Description)
 }
 
 // CheckChange refuses, with CodeInvalidConfig, a change of the start and a limit below what is leased (next is the
@@ -111,17 +113,23 @@ func (c SequenceConfig) CheckChange(to SequenceConfig, next Number) error {
 	return nil
 }
 
-// CheckLease is the one rule for whether a sequence leases n numbers: every Store calls it on the sequence's state as
+// CheckLease is the one rule for whether a sequence takes a new lease: every Store calls it on the sequence's state as
 // it knows it before it takes anything.
-func (s Sequence) CheckLease(n Count) error {
+func (s Sequence) CheckLease(o LeaseOrder) error {
 	if err := s.checkState(); err != nil {
 		return err
 	}
-	if err := s.checkCount(n); err != nil {
+	if err := s.checkCount(o.Count); err != nil {
 		return err
 	}
-	if left := s.Remaining(); left < n {
-		return s.exhausted(left, n)
+	if s.Config.RequireKey && o.Key == nil && !o.Segment {
+		return keyRequired("sequence", string(s.Name))
+	}
+	if o.Refusal != nil {
+		return o.Refusal
+	}
+	if left := s.Remaining(); left < o.Count {
+		return s.exhausted(left, o.Count)
 	}
 	return nil
 }
@@ -203,6 +211,12 @@ type LeaseOrder struct {
 	Count    Count
 	By       ClientID
 	Key      *Key // nil for none
+
+	// Segment says that the numbers are stock from which Service answers many requests: RequireKey does not refuse it.
+	Segment bool
+
+	// Refusal is why no new lease may be made; nil for none. A repeat is answered all the same: see ClaimOrder.
+	Refusal *Error
 }
 
 // Range is the answer: the numbers Start to End, both included.

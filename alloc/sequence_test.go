@@ -87,7 +87,7 @@ func TestCheckLeaseNeverWraps(t *testing.T) {
 		}
 		n := alloc.Count(rapid.Int64Range(1, 40).Draw(t, "n"))
 		fits := q.Next <= limit && uint64(n)-1 <= uint64(limit-q.Next)
-		err := q.CheckLease(n)
+		err := q.CheckLease(alloc.LeaseOrder{Count: n})
 		if (err == nil) != fits {
 			t.Fatalf("%d numbers from %d to the limit %d: got %v", n, q.Next, limit, err)
 		}
@@ -113,7 +113,7 @@ func TestExhaustedAdvises(t *testing.T) {
 		{alloc.MaxNumber + 1, alloc.MaxNumber, `numbers left in the sequence "orders": 0, asked for: 2; begin another sequence`},
 	} {
 		q := alloc.Sequence{Name: "orders", State: alloc.SequenceActive, Config: alloc.SequenceConfig{Limit: c.limit, MaxLease: 10}, Next: c.next}
-		if e := wantCode(t, q.CheckLease(2), alloc.CodeSequenceExhausted); e.Message != c.want {
+		if e := wantCode(t, q.CheckLease(alloc.LeaseOrder{Count: 2}), alloc.CodeSequenceExhausted); e.Message != c.want {
 			t.Errorf("got %q, want %q", e.Message, c.want)
 		}
 	}
@@ -123,13 +123,13 @@ func TestExhaustedAdvises(t *testing.T) {
 func TestCheckLeaseCounts(t *testing.T) {
 	q := alloc.Sequence{Name: "orders", State: alloc.SequenceActive, Config: alloc.SequenceConfig{Limit: 100, MaxLease: 10}, Next: 1}
 	for _, n := range []alloc.Count{0, -1, math.MinInt64, 11, math.MaxInt64} {
-		wantCode(t, q.CheckLease(n), alloc.CodeInvalidCount)
+		wantCode(t, q.CheckLease(alloc.LeaseOrder{Count: n}), alloc.CodeInvalidCount)
 	}
 	for state, code := range map[alloc.SequenceState]alloc.Code{
 		alloc.SequencePaused: alloc.CodeSequencePaused, alloc.SequenceStopped: alloc.CodeSequenceStopped, alloc.SequenceDeleted: alloc.CodeSequenceDeleted,
 	} {
 		q.State = state
-		wantCode(t, q.CheckLease(1), code)
+		wantCode(t, q.CheckLease(alloc.LeaseOrder{Count: 1}), code)
 	}
 }
 

@@ -19,9 +19,10 @@ func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, c
 // poolVerbs are the states that an administrator may set, with the verb of their record.
 var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", PoolDraining: "drain", PoolDeleted: "delete"}
 
-// SetPoolState pauses, resumes (PoolActive), drains or deletes a pool. Needs ActionManage.
-func (s *Service) SetPoolState(ctx context.Context, name PoolName, to PoolState) (Pool, error) {
-	return setState(ctx, s, aPool, name, to, poolVerbs, s.store.SetPoolState)
+// SetPoolState pauses, resumes (PoolActive), drains or deletes a pool that is at version from (0: whatever it is at). Needs
+// ActionManage.
+func (s *Service) SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error) {
+	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.SetPoolState)
 }
 
 // PoolStatus is a pool with its level. LevelError stands in for a level that could not be read.

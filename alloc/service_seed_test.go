@@ -251,7 +251,7 @@ func TestSeedRefuses(t *testing.T) {
 	wantCode(t, err, alloc.CodePoolNotFound)
 	_, err = s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf("1"), Key: "é"})
 	wantCode(t, err, alloc.CodeInvalidKey)
-	if _, err := s.SetPoolState(ctx, "vouchers", alloc.PoolDraining); err != nil {
+	if _, err := s.SetPoolState(ctx, "vouchers", 0, alloc.PoolDraining); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf("\x00")})

@@ -22,15 +22,15 @@ var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequenceP
 
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. It holds for Next in this process at once, in
 // others within 30 seconds. Needs ActionManage.
-func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error) {
-	return setState(ctx, s, aSequence, name, to, sequenceVerbs,
-		func(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error) {
+func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
+	return setState(ctx, s, aSequence, name, from, to, sequenceVerbs,
+		func(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
 			after := s.segments.forget
 			if to == SequenceActive {
 				after = s.segments.changed
 			}
 			defer after(name) // after a failure too: the outcome may be unknown
-			return s.store.SetSequenceState(ctx, name, to)
+			return s.store.SetSequenceState(ctx, name, from, to)
 		})
 }
 
@@ -55,7 +55,7 @@ func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) 
 	return readable(ctx, after, limit, s.store.ListSequences, look)
 }
 
-// Leases returns entries of a sequence's ledger, highest first, below the start given (0: from the top); at most limit,
+// Leases returns entries of a sequence's ledger, highest first, below the start given (MaxNumber+1: from the top); at most limit,
 // 1 to 100. Needs ActionRead.
 func (s *Service) Leases(ctx context.Context, name SequenceName, below Number, limit int) ([]LeaseRecord, error) {
 	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
@@ -63,9 +63,6 @@ func (s *Service) Leases(ctx context.Context, name SequenceName, below Number, l
 	}
 	if err := checkPage(limit); err != nil {
 		return nil, err
-	}
-	if below > MaxNumber {
-		below = 0 // all lie below
 	}
 	return s.store.Leases(ctx, name, below, limit)
 }

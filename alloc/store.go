@@ -1,6 +1,9 @@
 package alloc
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Store is an engine: DynamoDB, SQLite, PostgreSQL. Each method is one whole business step: atomic in its effect,
 // repeatable, and recoverable by itself after a crash at any point. What the engine does for it does not show.
@@ -16,6 +19,9 @@ type Store interface {
 	Claims
 	Sequences
 	Trail
+	Keys
+	Credentials
+	Jobs
 
 	// Ready makes one cheap read, to show that the engine answers.
 	Ready(ctx context.Context) error
@@ -39,10 +45,11 @@ type Pools interface {
 	// environment within 30 seconds.
 	ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error)
 
-	// SetPoolState moves the pool to the state if Pool.CheckTo allows it. To the present state: changes nothing, but for
-	// a deleted pool, which is CodePoolDeleted whatever is asked for, its deletion again included. It takes effect in
-	// every environment within 30 seconds; a claim in flight ends cleanly either way. Version stays. CodePoolNotFound.
-	SetPoolState(ctx context.Context, name PoolName, to PoolState) (Pool, error)
+	// SetPoolState moves the pool to the state if Pool.CheckTo allows it and the pool is at version from (0: whatever it
+	// is at; CodeVersionMismatch with Current). To the present state: changes nothing, but for a deleted pool, which is
+	// CodePoolDeleted whatever is asked for, its deletion again included. It takes effect in every environment within 30
+	// seconds; a claim in flight ends cleanly either way. Version stays. CodePoolNotFound.
+	SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error)
 
 	// ListPools returns at most limit pools in the order of their names, after the name given; deleted ones included.
 	ListPools(ctx context.Context, after PoolName, limit int) ([]Pool, error)
@@ -66,11 +73,28 @@ type Claims interface {
 	//
 	// With a key (o.Key) the first request of a Hash decides; within KeyRetention a repeat, from any process and after
 	// any crash, gives the same IDs in the same order with Replayed set, also when the pool is empty, paused, draining
-	// or deleted, and takes nothing more. CodeKeyMismatch if the Fingerprint is another; nothing changes. CodeKeyEnded if
-	// all its IDs have come back or been retired since. CodeKeyBusy while a given-up attempt is being settled. No
-	// failure is stored: after CodePoolExhausted the same key may claim when there are IDs again. An expired record
-	// behaves exactly like an absent one.
+	// or deleted, and takes nothing more. Of IDs that have come back or been retired since, Ended tells which; if all
+	// have, CodeKeyEnded. CodeKeyMismatch if the Fingerprint is another; nothing changes. CodeKeyBusy while a given-up
+	// attempt is being settled. No failure is stored: after CodePoolExhausted the same key may claim when there are IDs
+	// again. An expired record behaves exactly like an absent one.
+	//
+	// With o.Hold the IDs are held, not claimed, until At + Hold. After that they come back by themselves, by the next
+	// Sweep at the latest, unless they were confirmed, released or retired; also when the answer of the claim was lost and
+	// nobody ever calls again. At is the time of the first request with the key. In a pool that forgets, an ID is
+	// forgotten when its hold is confirmed (with a key: when the key has expired).
 	Claim(ctx context.Context, o ClaimOrder) (Claim, error)
+
+	// Settle confirms, releases or retires IDs by the token of their claim, each as State.On says; PoolConfig.Settles says
+	// what a release is in this pool. All or nothing: where one cannot be settled, Refused names each that cannot and
+	// nothing changes; but an ID that is lost to somebody else in the very moment may leave the others settled, with
+	// Unknown set. A repeat of what was done is a success that changes nothing, also a release of IDs that have come back
+	// since, as long as nobody else has released them after that. It works in every state of the pool. A confirmation
+	// works past the hold's time while nobody has taken the ID back: CodeNotOwner then. A released ID can be claimed again
+	// after Sweep, not before, and never while its pool is deleted. CodePoolNotFound, CodeIDNotFound, CodeNotOwner,
+	// CodeIDRetired, CodePoolDamaged.
+	//
+	// In a pool that forgets, an ID claimed without a key, or confirmed without one, is gone: CodeIDNotFound.
+	Settle(ctx context.Context, o SettleOrder) (Settled, error)
 
 	// Inspect reads one ID, strongly. CodePoolNotFound, CodeIDNotFound.
 	Inspect(ctx context.Context, pool PoolName, id ID) (IDRecord, error)
@@ -111,7 +135,7 @@ type Sequences interface {
 
 	// SetSequenceState is to sequences what SetPoolState is to pools, with Sequence.CheckTo: a deleted one is
 	// CodeSequenceDeleted whatever is asked for. Where the counter is lost it is CodeSequenceStopped, its deletion too.
-	SetSequenceState(ctx context.Context, name SequenceName, to SequenceState) (Sequence, error)
+	SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error)
 
 	// ListSequences returns at most limit sequences in the order of their names, after the name given. One whose
 	// counter is missing is listed as stopped.
@@ -127,8 +151,8 @@ type Sequences interface {
 	// when the sequence is paused, stopped, exhausted or deleted since. CodeKeyMismatch as in Claim.
 	Lease(ctx context.Context, o LeaseOrder) (Range, error)
 
-	// Leases returns at most limit proven entries of the ledger, highest start first, below the start given (0: from
-	// the top). Neighbouring leases may have been merged into one entry.
+	// Leases returns at most limit proven entries of the ledger, highest start first, below the start given
+	// (MaxNumber+1: from the top; nothing is below 0). Neighbouring leases may have been merged into one entry.
 	Leases(ctx context.Context, name SequenceName, below Number, limit int) ([]LeaseRecord, error)
 }
 
@@ -139,4 +163,78 @@ type Trail interface {
 
 	// Records returns at most limit records, newest first, older than the record ID given ("": from the newest).
 	Records(ctx context.Context, before string, limit int) ([]AuditRecord, error)
+}
+
+// Keys is the record of requests with an Idempotency-Key whose answer is kept as it was given: all but claims and leases,
+// which have records of their own. Whoever opens a key carries its work out, which must be repeatable, and closes it;
+// whoever finds it open does the same. KeyRetention after it was opened a record counts as absent.
+type Keys interface {
+	// OpenKey puts the intent with the token if no record of the key's Hash counts, and returns the record that stands
+	// then: with our token if we put it, in this call or a repeat of it. With an answer the record is put done at once.
+	// CodeKeyMismatch if there is one of another Fingerprint.
+	OpenKey(ctx context.Context, key Key, token Token, answer []byte) (Kept, error)
+
+	// FindKey returns the record that counts; ok is false for none. CodeKeyMismatch as in OpenKey.
+	FindKey(ctx context.Context, key Key) (k Kept, ok bool, err error)
+
+	// CloseKey keeps the answer with the record of the token, if that is open, and returns what it is then: the first
+	// answer stays. A record that is gone is no error: ours is returned as done.
+	CloseKey(ctx context.Context, key Key, token Token, answer []byte) (Kept, error)
+
+	// DropKey removes the record of the token if it is open: what was asked for was refused, and no refusal is kept.
+	DropKey(ctx context.Context, key Key, token Token) error
+}
+
+// Credentials is the stored bearer credentials, their quotas, and what all processes share as a secret.
+type Credentials interface {
+	// CreateCredential puts it at version 1 if its ID is unused; a repeat with the same Hash is a success. CodeInternal if
+	// the ID is another's.
+	CreateCredential(ctx context.Context, c Credential) error
+
+	// Credential reads one, strongly. CodeCredentialNotFound.
+	Credential(ctx context.Context, id CredentialID) (Credential, error)
+
+	// ChangeCredential replaces all but ID, Client and Created if it is at version from, and raises the version to from+1.
+	// A repeat of the change last made (same from, all equal) is a success. CodeCredentialNotFound, CodeVersionMismatch
+	// with Current.
+	ChangeCredential(ctx context.Context, from Version, c Credential) (Credential, error)
+
+	// ListCredentials returns at most limit, in the order of their IDs, after the ID given.
+	ListCredentials(ctx context.Context, after CredentialID, limit int) ([]Credential, error)
+
+	// TakeQuota takes up to n of what the credential may use in the hour that begins at hour, of which there is limit in
+	// all, and returns how many it got: 0 to n. Together all calls for an hour never get more than limit. What a call
+	// with an unknown outcome took is lost to that hour.
+	TakeQuota(ctx context.Context, id CredentialID, hour time.Time, n, limit Count) (Count, error)
+
+	// SharedSecret returns 32 random bytes, the same in every process and for good; the first call ever makes them.
+	SharedSecret(ctx context.Context) ([]byte, error)
+}
+
+// Jobs is long work, and what it reads.
+type Jobs interface {
+	// CreateJob puts the job at version 1 if its ID is unused; a repeat is a success. JobRetention after Created a job and
+	// its parts count as absent.
+	CreateJob(ctx context.Context, j Job) error
+
+	// Job reads one, strongly. CodeJobNotFound.
+	Job(ctx context.Context, id JobID) (Job, error)
+
+	// ChangeJob replaces the job at version from, and raises the version to from+1. A repeat of the change last made is a
+	// success. CodeJobNotFound, CodeVersionMismatch.
+	ChangeJob(ctx context.Context, from Version, j Job) (Job, error)
+
+	// ListJobs returns at most limit jobs, newest first, older than the one given ("": from the newest).
+	ListJobs(ctx context.Context, before JobID, limit int) ([]Job, error)
+
+	// PutPart keeps part n (from 0) of a job's result, and what Mark was after it, if there is none of that number yet;
+	// Part returns the one that is there. CodeJobNotFound where there is none.
+	PutPart(ctx context.Context, job JobID, n int, p Part) error
+	Part(ctx context.Context, job JobID, n int) (Part, error)
+
+	// WalkIDs returns IDs of the pool that are in the state ("" for any), from the mark on ("" from the beginning), and
+	// the mark to go on from, "" at the end. A page may be empty and yet not the last; it has at most limit IDs, about. A
+	// walk from beginning to end meets each ID at most once, and surely each that was there and in the state all the
+	// time. Its cost a page is bounded. CodePoolNotFound, CodePoolDamaged.
+	WalkIDs(ctx context.Context, pool PoolName, state State, mark string, limit int) (page []IDRecord, next string, err error)
 }

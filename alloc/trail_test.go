@@ -69,9 +69,9 @@ func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
 	}
 }
 
-func must[N, S, A any](t testing.TB, set func(context.Context, N, S) (A, error), name N, to S) {
+func must[N, S, A any](t testing.TB, set func(context.Context, N, alloc.Version, S) (A, error), name N, to S) {
 	t.Helper()
-	if _, err := set(t.Context(), name, to); err != nil {
+	if _, err := set(t.Context(), name, 0, to); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -113,15 +113,15 @@ type leaving struct {
 	leave context.CancelFunc
 }
 
-func (l leaving) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (alloc.Pool, error) {
+func (l leaving) SetPoolState(ctx context.Context, name alloc.PoolName, from alloc.Version, to alloc.PoolState) (alloc.Pool, error) {
 	defer l.leave()
-	return l.Store.SetPoolState(ctx, name, to)
+	return l.Store.SetPoolState(ctx, name, 0, to)
 }
 
 func TestAChangeIsRecordedThoughItsCallerLeft(t *testing.T) {
 	_, _, m := newWorld(t, nil)
 	ctx, cancel := context.WithCancel(asAdmin(t.Context()))
-	if _, err := newService(t, leaving{m, cancel}).SetPoolState(ctx, pool, alloc.PoolPaused); err != nil {
+	if _, err := newService(t, leaving{m, cancel}).SetPoolState(ctx, pool, 0, alloc.PoolPaused); err != nil {
 		t.Fatal(err)
 	}
 	if got := trail(t, m); len(got) != 1 || got[0].Action != "pool.pause" || got[0].Detail != `to "paused"` {
@@ -134,9 +134,9 @@ func TestRefusedInputIsRecordedWithinBounds(t *testing.T) {
 	ctx := asAdmin(t.Context())
 	_, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{Description: strings.Repeat("é", 100_000)})
 	wantCode(t, err, alloc.CodeInvalidConfig)
-	_, err = s.SetPoolState(ctx, pool, "purple\x00")
+	_, err = s.SetPoolState(ctx, pool, 0, "purple\x00")
 	wantCode(t, err, alloc.CodeInvalidRequest)
-	_, err = s.SetSequenceState(ctx, sequence, alloc.SequenceStopped)
+	_, err = s.SetSequenceState(ctx, sequence, 0, alloc.SequenceStopped)
 	wantCode(t, err, alloc.CodeInvalidRequest)
 	got := trail(t, m)
 	if len(got) != 3 {
@@ -159,7 +159,7 @@ func TestTrailChecksItsPage(t *testing.T) {
 		wantCode(t, err, alloc.CodeInvalidCount)
 		_, _, err = s.Sequences(ctx, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
-		_, err = s.Leases(ctx, sequence, 0, limit)
+		_, err = s.Leases(ctx, sequence, alloc.MaxNumber+1, limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
 	}
 	for _, before := range []string{"\x00", "é", strings.Repeat("x", 2000)} {

@@ -131,7 +131,7 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			_, err := s.ChangePool(ctx, "p", 1, alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
 			return err
 		},
-		"SetPoolState": func(ctx context.Context) error { _, err := s.SetPoolState(ctx, "p", alloc.PoolPaused); return err },
+		"SetPoolState": func(ctx context.Context) error { _, err := s.SetPoolState(ctx, "p", 0, alloc.PoolPaused); return err },
 		"ListPools":    func(ctx context.Context) error { _, err := s.ListPools(ctx, "", 10); return err },
 		"Level":        func(ctx context.Context) error { _, err := s.Level(ctx, "p"); return err },
 		"Claim":        func(ctx context.Context) error { _, err := s.Claim(ctx, order("p", 2)); return err },
@@ -155,13 +155,13 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			return err
 		},
 		"SetSequenceState": func(ctx context.Context) error {
-			_, err := s.SetSequenceState(ctx, "s", alloc.SequencePaused)
+			_, err := s.SetSequenceState(ctx, "s", 0, alloc.SequencePaused)
 			return err
 		},
 		"ListSequences":    func(ctx context.Context) error { _, err := s.ListSequences(ctx, "", 10); return err },
 		"Lease":            func(ctx context.Context) error { _, err := s.Lease(ctx, leaseOrder("s", 2)); return err },
 		"Lease with a key": func(ctx context.Context) error { _, err := s.Lease(ctx, keyedLease("s", 2, "k")); return err },
-		"Leases":           func(ctx context.Context) error { _, err := s.Leases(ctx, "s", 0, 10); return err },
+		"Leases":           func(ctx context.Context) error { _, err := s.Leases(ctx, "s", alloc.MaxNumber+1, 10); return err },
 		"Record": func(ctx context.Context) error {
 			return s.Record(ctx, alloc.AuditRecord{ID: "20380119T000000.000000Z-late", Client: "c", Action: "a", Target: "t", Result: "ok"})
 		},

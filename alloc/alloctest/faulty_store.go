@@ -34,8 +34,8 @@ func (f *Faulty) ChangePool(ctx context.Context, name alloc.PoolName, from alloc
 }
 
 // SetPoolState implements alloc.Pools.
-func (f *Faulty) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (alloc.Pool, error) {
-	return call(ctx, f, "SetPoolState", func() (alloc.Pool, error) { return f.store.SetPoolState(ctx, name, to) })
+func (f *Faulty) SetPoolState(ctx context.Context, name alloc.PoolName, from alloc.Version, to alloc.PoolState) (alloc.Pool, error) {
+	return call(ctx, f, "SetPoolState", func() (alloc.Pool, error) { return f.store.SetPoolState(ctx, name, from, to) })
 }
 
 // ListPools implements alloc.Pools.
@@ -90,8 +90,8 @@ func (f *Faulty) ChangeSequence(ctx context.Context, name alloc.SequenceName, fr
 }
 
 // SetSequenceState implements alloc.Sequences.
-func (f *Faulty) SetSequenceState(ctx context.Context, name alloc.SequenceName, to alloc.SequenceState) (alloc.Sequence, error) {
-	return call(ctx, f, "SetSequenceState", func() (alloc.Sequence, error) { return f.store.SetSequenceState(ctx, name, to) })
+func (f *Faulty) SetSequenceState(ctx context.Context, name alloc.SequenceName, from alloc.Version, to alloc.SequenceState) (alloc.Sequence, error) {
+	return call(ctx, f, "SetSequenceState", func() (alloc.Sequence, error) { return f.store.SetSequenceState(ctx, name, from, to) })
 }
 
 // ListSequences implements alloc.Sequences.

@@ -30,7 +30,7 @@ func (w *world) readSequence(name alloc.SequenceName) alloc.Sequence {
 // setSequence changes a sequence's state and waits until every process knows.
 func (w *world) setSequence(name alloc.SequenceName, to alloc.SequenceState) {
 	w.Helper()
-	q, err := w.open().SetSequenceState(w.Context(), name, to)
+	q, err := w.open().SetSequenceState(w.Context(), name, 0, to)
 	w.ok(err, "SetSequenceState")
 	equal(w, q.State, to, "state that SetSequenceState answers")
 	w.clock.Advance(stateDelay)

@@ -103,7 +103,7 @@ var ledgerCases = []testCase{
 			_, created, err := s.CreateSequence(w.Context(), "s", config)
 			w.want(err, alloc.CodeSequenceStopped, "CreateSequence where the counter is lost")
 			equal(w, created, false, "created")
-			_, err = s.SetSequenceState(w.Context(), "s", alloc.SequenceActive)
+			_, err = s.SetSequenceState(w.Context(), "s", 0, alloc.SequenceActive)
 			w.want(err, alloc.CodeSequenceStopped, "SetSequenceState to active")
 			_, err = s.ChangeSequence(w.Context(), "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
 			w.want(err, alloc.CodeSequenceStopped, "ChangeSequence")
@@ -121,7 +121,7 @@ var ledgerCases = []testCase{
 		w.sequence("s", alloc.SequenceConfig{})
 		w.fixture.DropCounter(w.TB, "s")
 		for _, to := range []alloc.SequenceState{alloc.SequenceActive, alloc.SequencePaused, alloc.SequenceDeleted} {
-			_, err := w.open().SetSequenceState(w.Context(), "s", to)
+			_, err := w.open().SetSequenceState(w.Context(), "s", 0, to)
 			w.want(err, alloc.CodeSequenceStopped, fmt.Sprintf("SetSequenceState to %s", to))
 		}
 		_, err := w.open().ChangeSequence(w.Context(), "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
@@ -177,7 +177,7 @@ func (w *world) stopped(name alloc.SequenceName, warm alloc.Store) {
 func (w *world) setBackAgain(name alloc.SequenceName, warm alloc.Store) {
 	w.Helper()
 	for _, to := range []alloc.SequenceState{alloc.SequenceActive, alloc.SequencePaused} {
-		_, err := w.open().SetSequenceState(w.Context(), name, to)
+		_, err := w.open().SetSequenceState(w.Context(), name, 0, to)
 		w.want(err, alloc.CodeSequenceStopped, fmt.Sprintf("SetSequenceState to %s", to))
 	}
 	w.fixture.SetCounter(w.TB, name, 1_000_000)

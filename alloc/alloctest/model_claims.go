@@ -31,7 +31,7 @@ func (m *Model) claim(ctx context.Context, o alloc.ClaimOrder, choose func(free 
 		if err != nil {
 			return err
 		}
-		if err := p.CheckClaim(o.Count); err != nil {
+		if err := p.CheckClaim(o); err != nil {
 			return err
 		}
 		free := p.free()

@@ -89,7 +89,7 @@ func (m *Model) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 }
 
 // SetPoolState implements alloc.Pools.
-func (m *Model) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (changed alloc.Pool, err error) {
+func (m *Model) SetPoolState(ctx context.Context, name alloc.PoolName, from alloc.Version, to alloc.PoolState) (changed alloc.Pool, err error) {
 	err = m.step(ctx, func(d *modelData) error {
 		p, err := d.pool(name)
 		if err != nil {

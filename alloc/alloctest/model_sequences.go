@@ -91,7 +91,7 @@ func (m *Model) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 }
 
 // SetSequenceState implements alloc.Sequences.
-func (m *Model) SetSequenceState(ctx context.Context, name alloc.SequenceName, to alloc.SequenceState) (changed alloc.Sequence, err error) {
+func (m *Model) SetSequenceState(ctx context.Context, name alloc.SequenceName, from alloc.Version, to alloc.SequenceState) (changed alloc.Sequence, err error) {
 	err = m.step(ctx, func(d *modelData) error {
 		q, err := d.sequence(name)
 		if err != nil {
@@ -139,7 +139,7 @@ func (m *Model) Lease(ctx context.Context, o alloc.LeaseOrder) (answer alloc.Ran
 		if err != nil {
 			return err
 		}
-		if err := q.CheckLease(o.Count); err != nil {
+		if err := q.CheckLease(o); err != nil {
 			return err
 		}
 		r := alloc.Range{

@@ -285,7 +285,7 @@ type strict struct{ *Model }
 func (s strict) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Claim, error) {
 	p, err := s.Pool(ctx, o.Pool)
 	if err == nil {
-		err = p.CheckClaim(o.Count)
+		err = p.CheckClaim(o)
 	}
 	if err != nil {
 		return alloc.Claim{}, err

@@ -111,11 +111,11 @@ func (s *remembering) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Clai
 	}
 	c, err := s.Model.Claim(ctx, o)
 	if alloc.Is(err, alloc.CodePoolPaused) && s.pools[o.Pool].State == alloc.PoolActive {
-		if _, err := s.SetPoolState(ctx, o.Pool, alloc.PoolActive); err != nil {
+		if _, err := s.SetPoolState(ctx, o.Pool, 0, alloc.PoolActive); err != nil {
 			return alloc.Claim{}, err
 		}
 		c, err = s.Model.Claim(ctx, o)
-		if _, err := s.SetPoolState(ctx, o.Pool, alloc.PoolPaused); err != nil {
+		if _, err := s.SetPoolState(ctx, o.Pool, 0, alloc.PoolPaused); err != nil {
 			return alloc.Claim{}, err
 		}
 	}

@@ -171,7 +171,7 @@ type strictLease struct{ *Model }
 func (s strictLease) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range, error) {
 	q, err := s.Sequence(ctx, o.Sequence)
 	if err == nil {
-		err = q.CheckLease(o.Count)
+		err = q.CheckLease(o)
 	}
 	if err != nil {
 		return alloc.Range{}, err

@@ -87,7 +87,7 @@ var poolCases = []testCase{
 		w.want(err, alloc.CodePoolNotFound, "Pool")
 		_, err = s.ChangePool(ctx, "p", 1, alloc.PoolConfig{}.WithDefaults())
 		w.want(err, alloc.CodePoolNotFound, "ChangePool")
-		_, err = s.SetPoolState(ctx, "p", alloc.PoolPaused)
+		_, err = s.SetPoolState(ctx, "p", 0, alloc.PoolPaused)
 		w.want(err, alloc.CodePoolNotFound, "SetPoolState")
 		_, err = s.Level(ctx, "p")
 		w.want(err, alloc.CodePoolNotFound, "Level")

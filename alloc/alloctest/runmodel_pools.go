@@ -31,7 +31,7 @@ func (m *machine) claimWithKey(t *rapid.T) {
 	o.Key = alloc.NewKey("client", "claim", string(o.Pool), key, fmt.Sprint(o.Count))
 	p, err := m.model.Pool(m.ctx(), o.Pool)
 	m.w.ok(err, "Pool of the model")
-	if kept, used := m.model.data.claims[o.Key.Hash]; used && kept.fingerprint != o.Key.Fingerprint && p.CheckClaim(o.Count) != nil {
+	if kept, used := m.model.data.claims[o.Key.Hash]; used && kept.fingerprint != o.Key.Fingerprint && p.CheckClaim(o) != nil {
 		return // refused for two reasons; which one is told is not promised
 	}
 	m.claimOrder(m.process(t), o)
@@ -158,8 +158,8 @@ func (m *machine) changePool(t *rapid.T) {
 func (m *machine) setPoolState(t *rapid.T) {
 	pool := m.pool(t)
 	to := rapid.SampledFrom([]alloc.PoolState{alloc.PoolActive, alloc.PoolActive, alloc.PoolPaused, alloc.PoolDraining}).Draw(t, "state")
-	want, wantErr := m.model.SetPoolState(m.ctx(), pool, to)
-	got, gotErr := m.process(t).SetPoolState(m.ctx(), pool, to)
+	want, wantErr := m.model.SetPoolState(m.ctx(), pool, 0, to)
+	got, gotErr := m.process(t).SetPoolState(m.ctx(), pool, 0, to)
 	m.same("SetPoolState of "+string(pool), gotErr, wantErr)
 	samePool(m.w, got, want)
 	m.advance(stateDelay)
@@ -169,7 +169,7 @@ func (m *machine) setPoolState(t *rapid.T) {
 func (m *machine) finish() {
 	for _, pool := range m.pools {
 		for _, s := range []alloc.Store{m.stores[0], m.model} {
-			_, err := s.SetPoolState(m.ctx(), pool, alloc.PoolActive)
+			_, err := s.SetPoolState(m.ctx(), pool, 0, alloc.PoolActive)
 			m.w.ok(err, "SetPoolState")
 		}
 	}

@@ -37,7 +37,7 @@ func (m *machine) leaseWithKey(t *rapid.T) {
 	o.Key = alloc.NewKey("client", "lease", string(o.Sequence), key, fmt.Sprint(o.Count))
 	q := m.model.data.sequences[m.sequence]
 	kept, used := m.model.data.leases[o.Key.Hash]
-	if used && kept.fingerprint != o.Key.Fingerprint && (q.lost || q.CheckLease(o.Count) != nil) {
+	if used && kept.fingerprint != o.Key.Fingerprint && (q.lost || q.CheckLease(o) != nil) {
 		return // refused for two reasons; which one is told is not promised
 	}
 	m.leaseNumbers(m.process(t), o)
@@ -93,8 +93,8 @@ func (m *machine) changeSequence(t *rapid.T) {
 
 func (m *machine) setSequenceState(t *rapid.T) {
 	to := rapid.SampledFrom([]alloc.SequenceState{alloc.SequenceActive, alloc.SequenceActive, alloc.SequencePaused}).Draw(t, "state")
-	_, wantErr := m.model.SetSequenceState(m.ctx(), m.sequence, to)
-	_, gotErr := m.process(t).SetSequenceState(m.ctx(), m.sequence, to)
+	_, wantErr := m.model.SetSequenceState(m.ctx(), m.sequence, 0, to)
+	_, gotErr := m.process(t).SetSequenceState(m.ctx(), m.sequence, 0, to)
 	m.same("SetSequenceState", gotErr, wantErr)
 	m.advance(stateDelay)
 }

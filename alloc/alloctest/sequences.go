@@ -93,9 +93,9 @@ var sequenceCases = []testCase{
 		w.want(err, alloc.CodeSequenceNotFound, "Sequence")
 		_, err = s.ChangeSequence(ctx, "s", 1, alloc.SequenceConfig{}.WithDefaults())
 		w.want(err, alloc.CodeSequenceNotFound, "ChangeSequence")
-		_, err = s.SetSequenceState(ctx, "s", alloc.SequencePaused)
+		_, err = s.SetSequenceState(ctx, "s", 0, alloc.SequencePaused)
 		w.want(err, alloc.CodeSequenceNotFound, "SetSequenceState")
-		_, err = s.Leases(ctx, "s", 0, 10)
+		_, err = s.Leases(ctx, "s", alloc.MaxNumber+1, 10)
 		w.want(err, alloc.CodeSequenceNotFound, "Leases")
 	}},
 	{"a sequence is found at once by a process that missed it a moment ago", func(w *world) {
@@ -198,7 +198,7 @@ var sequenceCases = []testCase{
 			_, err = s.ChangeSequence(w.Context(), "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
 			w.want(err, alloc.CodeSequenceDeleted, "ChangeSequence")
 			for _, to := range []alloc.SequenceState{alloc.SequenceActive, alloc.SequencePaused, alloc.SequenceDeleted} {
-				_, err = s.SetSequenceState(w.Context(), "s", to)
+				_, err = s.SetSequenceState(w.Context(), "s", 0, to)
 				w.want(err, alloc.CodeSequenceDeleted, fmt.Sprintf("SetSequenceState to %s", to))
 			}
 		}
@@ -211,7 +211,7 @@ var sequenceCases = []testCase{
 		var got ranges
 		w.together(n+1, func(i int) {
 			if i == n {
-				if _, err := w.open().SetSequenceState(w.Context(), "s", alloc.SequenceDeleted); err != nil {
+				if _, err := w.open().SetSequenceState(w.Context(), "s", 0, alloc.SequenceDeleted); err != nil {
 					w.Errorf("SetSequenceState beside leases: got %v, want no error", err)
 				}
 				return
@@ -303,7 +303,7 @@ var sequenceCases = []testCase{
 				e := w.refusedLease(s, leaseOrder(name, 1), alloc.CodeSequenceExhausted, "Lease of the exhausted "+string(name))
 				equal(w, e.Remaining, 0, "Remaining")
 			}
-			entries, err := w.open().Leases(w.Context(), name, 0, 10)
+			entries, err := w.open().Leases(w.Context(), name, alloc.MaxNumber+1, 10)
 			w.ok(err, "Leases")
 			equal(w, entries[0].End, limit, "End of the highest entry")
 		}

@@ -15,7 +15,7 @@ var stateCases = []testCase{
 			alloc.PoolPaused, alloc.PoolPaused, alloc.PoolDraining, alloc.PoolActive, alloc.PoolActive, alloc.PoolDraining, alloc.PoolPaused,
 		} {
 			want.State = to
-			got, err := w.open().SetPoolState(w.Context(), "p", to)
+			got, err := w.open().SetPoolState(w.Context(), "p", 0, to)
 			w.ok(err, "SetPoolState to "+string(to))
 			samePool(w, got, want)
 			samePool(w, w.readPool("p"), want)
@@ -77,7 +77,7 @@ var stateCases = []testCase{
 			_, err = s.ChangePool(w.Context(), "p", before.Version, alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
 			w.want(err, alloc.CodePoolDeleted, "ChangePool")
 			for _, to := range []alloc.PoolState{alloc.PoolActive, alloc.PoolPaused, alloc.PoolDraining, alloc.PoolDeleted} {
-				_, err = s.SetPoolState(w.Context(), "p", to)
+				_, err = s.SetPoolState(w.Context(), "p", 0, to)
 				w.want(err, alloc.CodePoolDeleted, fmt.Sprintf("SetPoolState to %s", to))
 			}
 		}
@@ -90,7 +90,7 @@ var stateCases = []testCase{
 		var done atomic.Int64
 		w.together(n+1, func(i int) {
 			if i == n {
-				if _, err := w.open().SetPoolState(w.Context(), "p", alloc.PoolDeleted); err != nil {
+				if _, err := w.open().SetPoolState(w.Context(), "p", 0, alloc.PoolDeleted); err != nil {
 					w.Errorf("SetPoolState beside claims: got %v, want no error", err)
 				}
 				return
@@ -120,7 +120,7 @@ var stateCases = []testCase{
 			for round := range 4 {
 				if i == n {
 					to := []alloc.PoolState{alloc.PoolPaused, alloc.PoolActive}[round%2]
-					if _, err := w.open().SetPoolState(w.Context(), "p", to); err != nil {
+					if _, err := w.open().SetPoolState(w.Context(), "p", 0, to); err != nil {
 						w.Errorf("SetPoolState beside claims: got %v, want no error", err)
 					}
 					w.clock.Advance(stateDelay)

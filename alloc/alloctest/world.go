@@ -177,7 +177,7 @@ func (w *world) free(pool alloc.PoolName) alloc.Count {
 // setState changes a pool's state and waits until every process knows.
 func (w *world) setState(pool alloc.PoolName, to alloc.PoolState) {
 	w.Helper()
-	p, err := w.open().SetPoolState(w.Context(), pool, to)
+	p, err := w.open().SetPoolState(w.Context(), pool, 0, to)
 	w.ok(err, "SetPoolState")
 	equal(w, p.State, to, "state that SetPoolState answers")
 	w.clock.Advance(stateDelay)

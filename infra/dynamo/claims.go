@@ -29,7 +29,7 @@ func (s *Store) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Claim, err
 	if err == nil {
 		m.claiming.Add(1)
 		defer m.claiming.Add(-1)
-		err = h.pool.CheckClaim(o.Count)
+		err = h.pool.CheckClaim(o)
 	}
 	if o.Key != nil {
 		return s.claimWithKey(ctx, m, o, err)

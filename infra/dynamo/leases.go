@@ -56,7 +56,7 @@ type taken struct {
 func (s *Store) takeRange(ctx context.Context, o alloc.LeaseOrder) (taken, error) {
 	token := alloc.NewToken()
 	h := s.sequences.get(o.Sequence)
-	if h != nil && h.CheckLease(o.Count) != nil {
+	if h != nil && h.CheckLease(o) != nil {
 		h = nil // what is remembered may refuse nothing
 	}
 	for range changeTries {
@@ -66,7 +66,7 @@ func (s *Store) takeRange(ctx context.Context, o alloc.LeaseOrder) (taken, error
 				return taken{}, err
 			}
 		}
-		if err := h.CheckLease(o.Count); err != nil {
+		if err := h.CheckLease(o); err != nil {
 			return taken{}, err
 		}
 		epoch := h.Epoch

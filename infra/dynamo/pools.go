@@ -111,7 +111,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 }
 
 // SetPoolState implements alloc.Pools.
-func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (alloc.Pool, error) {
+func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from alloc.Version, to alloc.PoolState) (alloc.Pool, error) {
 	h, err := s.poolHead(ctx, name)
 	for range changeTries {
 		if err != nil {

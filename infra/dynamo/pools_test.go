@@ -109,7 +109,7 @@ func TestEveryHeadUpdateTestsTheSeriesAndThatNoRebuildIsOn(t *testing.T) {
 	b.sweep()
 	b.seed(s, "more", []alloc.ID{"more"})
 	b.drain(s)
-	if _, err := s.SetPoolState(t.Context(), "p", alloc.PoolPaused); err != nil {
+	if _, err := s.SetPoolState(t.Context(), "p", 0, alloc.PoolPaused); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.ChangePool(t.Context(), "p", 1, alloc.PoolConfig{MaxBatch: 3}.WithDefaults()); err != nil {

@@ -109,7 +109,7 @@ func TestAVoidKeyOfADeletedPoolIsSettled(t *testing.T) {
 	if _, err := s.Claim(t.Context(), o); err == nil {
 		t.Fatal("a batch of more than there are was answered")
 	}
-	if _, err := b.open().SetPoolState(t.Context(), "p", alloc.PoolDeleted); err != nil {
+	if _, err := b.open().SetPoolState(t.Context(), "p", 0, alloc.PoolDeleted); err != nil {
 		t.Fatal(err)
 	}
 	b.refuse(b.open(), o, alloc.CodeKeyBusy)

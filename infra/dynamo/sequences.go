@@ -209,7 +209,7 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 }
 
 // SetSequenceState implements alloc.Sequences.
-func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, to alloc.SequenceState) (alloc.Sequence, error) {
+func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, from alloc.Version, to alloc.SequenceState) (alloc.Sequence, error) {
 	h, err := s.sequenceHead(ctx, name)
 	for range changeTries {
 		if err != nil {

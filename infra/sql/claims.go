@@ -31,7 +31,7 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 	if err != nil {
 		return alloc.Claim{}, err
 	}
-	if err := p.CheckClaim(o.Count); err != nil {
+	if err := p.CheckClaim(o); err != nil {
 		return alloc.Claim{}, err
 	}
 	c := alloc.Claim{Pool: o.Pool, State: alloc.StateClaimed, Token: alloc.NewToken(), At: at}

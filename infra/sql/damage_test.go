@@ -70,7 +70,7 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		"inspect":         second(s.Inspect(ctx, "p", "id-00050")),
 		"seed":            second(s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "j", IDs: []alloc.ID{"id-00001", "new"}})),
 		"lease":           second(s.Lease(ctx, alloc.LeaseOrder{Sequence: "q", Count: 1})),
-		"leases":          second(s.Leases(ctx, "q", 0, 10)),
+		"leases":          second(s.Leases(ctx, "q", alloc.MaxNumber+1, 10)),
 		"level":           second(s.Level(ctx, "p")),
 		"list":            second(s.ListPools(ctx, "", 10)),
 		"list sequences":  second(s.ListSequences(ctx, "", 10)),

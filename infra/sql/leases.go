@@ -39,7 +39,7 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 	if !q.counter && q.State != alloc.SequenceDeleted {
 		return alloc.Range{}, true, t.setSequenceState(q, alloc.SequenceStopped)
 	}
-	if err := q.CheckLease(o.Count); err != nil {
+	if err := q.CheckLease(o); err != nil {
 		return alloc.Range{}, false, err
 	}
 	r = alloc.Range{Sequence: o.Sequence, Start: q.Next, End: q.Next + alloc.Number(o.Count) - 1, Epoch: q.Epoch, Token: alloc.NewToken(), At: at}

@@ -114,7 +114,7 @@ func changedSince(what, name string, present, from alloc.Version) error {
 }
 
 // SetPoolState moves the pool to the state.
-func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, to alloc.PoolState) (alloc.Pool, error) {
+func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from alloc.Version, to alloc.PoolState) (alloc.Pool, error) {
 	return write(ctx, s.writer, func(t *tx) (alloc.Pool, error) {
 		p, err := t.pool(name)
 		if err != nil {

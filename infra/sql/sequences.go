@@ -145,7 +145,7 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 }
 
 // SetSequenceState moves the sequence to the state.
-func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, to alloc.SequenceState) (alloc.Sequence, error) {
+func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, from alloc.Version, to alloc.SequenceState) (alloc.Sequence, error) {
 	return write(ctx, s.writer, func(t *tx) (alloc.Sequence, error) {
 		q, err := t.sequence(name)
 		if err != nil {

@@ -10,15 +10,18 @@ import (
 )
 
 type poolConfig struct {
-	Description string       `json:"description"`
-	Policy      alloc.Policy `json:"policy"`
-	FoldCase    bool         `json:"fold_case"`
-	MaxBatch    alloc.Count  `json:"max_batch"`
+	Description string          `json:"description"`
+	Policy      alloc.Policy    `json:"policy"`
+	FoldCase    bool            `json:"fold_case"`
+	MaxBatch    alloc.Count     `json:"max_batch"`
+	OnRelease   alloc.OnRelease `json:"on_release"`
+	RequireKey  bool            `json:"require_key"`
 }
 
 func (b *poolConfig) fields() []field {
 	return []field{
 		text("description", &b.Description), text("policy", &b.Policy), flag("fold_case", &b.FoldCase), positive("max_batch", &b.MaxBatch),
+		text("on_release", &b.OnRelease), flag("require_key", &b.RequireKey),
 	}
 }
 
@@ -132,7 +135,7 @@ func (a api) pools(ctx context.Context, q request) (answer, error) {
 // setPool pauses, resumes, drains or deletes.
 func (a api) setPool(to alloc.PoolState) endpoint {
 	return func(ctx context.Context, q request) (answer, error) {
-		p, err := a.svc.SetPoolState(ctx, q.pool(), to)
+		p, err := a.svc.SetPoolState(ctx, q.pool(), 0, to)
 		if err != nil {
 			return answer{}, err
 		}

@@ -107,7 +107,7 @@ func (a api) sequences(ctx context.Context, q request) (answer, error) {
 // setSequence pauses, resumes or deletes.
 func (a api) setSequence(to alloc.SequenceState) endpoint {
 	return func(ctx context.Context, q request) (answer, error) {
-		s, err := a.svc.SetSequenceState(ctx, q.sequence(), to)
+		s, err := a.svc.SetSequenceState(ctx, q.sequence(), 0, to)
 		if err != nil {
 			return answer{}, err
 		}

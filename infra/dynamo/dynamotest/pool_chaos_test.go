@@ -251,7 +251,7 @@ func (r *poolRun) pause(p *process) {
 
 func (r *poolRun) setState(p *process, to alloc.PoolState) *act {
 	return do(r.chaos, p, string(to), func(ctx context.Context, s *dynamo.Store) (alloc.Pool, error) {
-		return s.SetPoolState(ctx, pool, to)
+		return s.SetPoolState(ctx, pool, 0, to)
 	}, func(*act, alloc.Pool, error) {})
 }
 

@@ -251,7 +251,7 @@ func (r *sequenceRun) settle() {
 
 func (r *sequenceRun) checkLedger(p *process) {
 	r.quietly(do(r.chaos, p, "ledger", func(ctx context.Context, s *dynamo.Store) ([]alloc.LeaseRecord, error) {
-		return s.Leases(ctx, sequence, 0, 1000)
+		return s.Leases(ctx, sequence, alloc.MaxNumber+1, 1000)
 	}, func(_ *act, ledger []alloc.LeaseRecord, err error) {
 		if err != nil {
 			r.fail("the ledger: %v", err)

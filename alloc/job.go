@@ -1,0 +1,55 @@
+package alloc
+
+import "time"
+
+// JobKind is what a stored job does.
+type JobKind string
+
+// JobExport writes the IDs of a pool that are in one state, or all, as CSV or JSON lines.
+const JobExport JobKind = "export"
+
+// JobState is how far a stored job is.
+type JobState string
+
+// The states of a job.
+const (
+	JobQueued    JobState = "queued"
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"
+	JobFailed    JobState = "failed"
+	JobCancelled JobState = "cancelled"
+)
+
+// Ended reports whether a job in the state goes no further.
+func (s JobState) Ended() bool { return s == JobDone || s == JobFailed || s == JobCancelled }
+
+// JobRetention is how long a job and its parts are kept after it was made.
+const JobRetention = 7 * 24 * time.Hour
+
+// MaxPartBytes is the greatest size of one part of a job's result.
+const MaxPartBytes = 300 << 10
+
+// Job is long work as stored. Each step raises Version, and puts its part of the result before it moves Mark.
+type Job struct {
+	ID      JobID
+	Kind    JobKind
+	Pool    PoolName
+	Of      State  // of JobExport: the state of the IDs; "" for all
+	Format  string // of JobExport: "csv" or "json"
+	By      ClientID
+	State   JobState
+	Version Version
+	Created time.Time
+	Updated time.Time
+	Done    Count  // IDs written
+	Parts   int    // parts of the result that are there
+	Mark    string // where the next step goes on; "" at the beginning
+	Failure string // with JobFailed: what a client may read of it
+}
+
+// Part is one piece of a job's result.
+type Part struct {
+	Data []byte // at most MaxPartBytes
+	IDs  Count  // in it
+	Next string // the mark after it
+}
