@@ -1,6 +1,8 @@
 // Package lambdahttp serves an http.Handler behind an API Gateway HTTP API (payload format 2.0), so that the handler
 // sees the same request and writes the same response as under net/http.
 //
+// Who calls is what the gateway's authorizer says in the event's own context, never a header: see caller.go.
+//
 // It is the one place that knows aws-lambda-go-api-proxy. What that adapter does differently from net/http is set right
 // here: see request.go and response.go, where each difference is named.
 package lambdahttp
@@ -19,6 +21,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
+
+	"idpool/alloc"
 )
 
 // Options is how the function is reached.
@@ -77,7 +81,16 @@ func (s *server) answer(ctx context.Context, e events.APIGatewayV2HTTPRequest) (
 	if err != nil {
 		return refusal(e, err.Error()), nil
 	}
-	resp, err = s.adapter.ProxyWithContext(context.WithValue(ctx, incomingKey{}, in), in.forAdapter(e))
+	caller, known, err := callerOf(e)
+	if err != nil {
+		s.logger.ErrorContext(ctx, "the authorizer's context cannot be read", "error", err)
+		return internalFault(e), nil
+	}
+	ctx = context.WithValue(ctx, incomingKey{}, in)
+	if known {
+		ctx = alloc.WithCaller(ctx, caller)
+	}
+	resp, err = s.adapter.ProxyWithContext(ctx, in.forAdapter(e))
 	if err != nil {
 		s.logger.ErrorContext(ctx, "the adapter could not serve a request", "error", err)
 		return internalFault(e), nil
