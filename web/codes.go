@@ -29,13 +29,23 @@ var kinds = map[alloc.Code]kind{
 	alloc.CodeInvalidCount:   {http.StatusBadRequest, "Invalid count"},
 	alloc.CodeInvalidConfig:  {http.StatusBadRequest, "Invalid configuration"},
 	alloc.CodeInvalidKey:     {http.StatusBadRequest, "Invalid Idempotency-Key"},
+	alloc.CodeInvalidCursor:  {http.StatusBadRequest, "Invalid cursor"},
+	alloc.CodeKeyRequired:    {http.StatusBadRequest, "Idempotency-Key required"},
 
 	alloc.CodeUnauthenticated: {http.StatusUnauthorized, "Credential missing or not known"},
 	alloc.CodeForbidden:       {http.StatusForbidden, "Not permitted"},
 
-	alloc.CodePoolNotFound:     {http.StatusNotFound, "Pool not found"},
-	alloc.CodeSequenceNotFound: {http.StatusNotFound, "Sequence not found"},
-	alloc.CodeIDNotFound:       {http.StatusNotFound, "ID not found"},
+	alloc.CodePoolNotFound:       {http.StatusNotFound, "Pool not found"},
+	alloc.CodeSequenceNotFound:   {http.StatusNotFound, "Sequence not found"},
+	alloc.CodeIDNotFound:         {http.StatusNotFound, "ID not found"},
+	alloc.CodeCredentialNotFound: {http.StatusNotFound, "Credential not found"},
+	alloc.CodeJobNotFound:        {http.StatusNotFound, "Job not found"},
+
+	alloc.CodeNotOwner:          {http.StatusConflict, "Not the owner"},
+	alloc.CodeIDRetired:         {http.StatusConflict, "ID retired"},
+	alloc.CodeCredentialRevoked: {http.StatusConflict, "Credential revoked"},
+	alloc.CodeJobEnded:          {http.StatusConflict, "Job ended"},
+	alloc.CodeQuotaExceeded:     {http.StatusTooManyRequests, "Quota exceeded"},
 
 	alloc.CodePoolExists:      {http.StatusConflict, "Pool exists"},
 	alloc.CodeSequenceExists:  {http.StatusConflict, "Sequence exists"},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -13,8 +14,9 @@ import (
 	"idpool/alloc"
 )
 
-// Verifier says whose token it is, or false for a token that is not known. It takes the same time for every token.
-type Verifier func(token string) (alloc.Caller, bool)
+// Verifier says whose token it is: CodeUnauthenticated for one that is not known, has expired or was revoked, another
+// error where that could not be found out. alloc.Service.Verify is one.
+type Verifier func(ctx context.Context, token string) (alloc.Caller, error)
 
 // SoleClient is the client of the one credential that NewTokenVerifier knows.
 const SoleClient alloc.ClientID = "default"
@@ -35,13 +37,30 @@ func NewTokenVerifier(hash string) (Verifier, error) {
 	if empty := sha256.Sum256(nil); bytes.Equal(want, empty[:]) {
 		return nil, errors.New("the token hash is that of an empty token; make a token first")
 	}
-	return func(token string) (alloc.Caller, bool) {
+	return func(_ context.Context, token string) (alloc.Caller, error) {
 		got := sha256.Sum256([]byte(token))
 		if subtle.ConstantTimeCompare(got[:], want) != 1 {
-			return alloc.Caller{}, false
+			return alloc.Caller{}, unknownCredential()
 		}
-		return alloc.Caller{Client: SoleClient, Scopes: alloc.AllScopes()}, true
+		return alloc.Caller{Client: SoleClient, Scopes: alloc.AllScopes()}, nil
 	}, nil
+}
+
+// FirstOf returns a Verifier that asks each in turn until one knows the token. One that cannot tell ends it: a token that
+// it may have revoked is not to be found elsewhere.
+func FirstOf(verifiers ...Verifier) Verifier {
+	return func(ctx context.Context, token string) (alloc.Caller, error) {
+		for _, verify := range verifiers {
+			if caller, err := verify(ctx, token); !alloc.Is(err, alloc.CodeUnauthenticated) {
+				return caller, err
+			}
+		}
+		return alloc.Caller{}, unknownCredential()
+	}
+}
+
+func unknownCredential() error {
+	return alloc.Errorf(alloc.CodeUnauthenticated, "the credential is not known; send one that is valid: Authorization: Bearer …")
 }
 
 // Bearer puts the caller of a bearer token into the context. A wrong or malformed credential is refused here. A request
@@ -53,13 +72,15 @@ func Bearer(verify Verifier) func(http.Handler) http.Handler {
 				next.ServeHTTP(w, r)
 				return
 			}
-			token, ok := bearerToken(r)
-			if caller, known := verify(token); ok && known {
-				next.ServeHTTP(w, withCaller(r, caller))
-				return
+			err := unknownCredential()
+			if token, ok := bearerToken(r); ok {
+				var caller alloc.Caller
+				if caller, err = verified(r, verify, token); err == nil {
+					next.ServeHTTP(w, withCaller(r, caller))
+					return
+				}
 			}
-			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-			WriteError(w, r, alloc.Errorf(alloc.CodeUnauthenticated, "the credential is not known; send one that is valid: Authorization: Bearer …"))
+			refuse(w, r, err, invalidToken)
 		})
 	}
 }
@@ -74,15 +95,37 @@ func BasicOrBearer(verify Verifier) func(http.Handler) http.Handler {
 			if !ok && len(r.Header.Values("Authorization")) == 1 {
 				_, token, ok = r.BasicAuth()
 			}
-			if caller, known := verify(token); ok && token != "" && known {
-				next.ServeHTTP(w, withCaller(r, caller))
-				return
+			err := unknownCredential()
+			if ok && token != "" {
+				var caller alloc.Caller
+				if caller, err = verified(r, verify, token); err == nil {
+					next.ServeHTTP(w, withCaller(r, caller))
+					return
+				}
 			}
-			w.Header().Add("WWW-Authenticate", `Basic realm="idpool", charset="UTF-8"`)
-			w.Header().Add("WWW-Authenticate", "Bearer")
-			WriteError(w, r, alloc.Errorf(alloc.CodeUnauthenticated, "sign in with a valid token as the password; any user name will do"))
+			if alloc.Is(err, alloc.CodeUnauthenticated) {
+				err = alloc.Errorf(alloc.CodeUnauthenticated, "sign in with a valid token as the password; any user name will do").Because(err)
+			}
+			refuse(w, r, err, `Basic realm="idpool", charset="UTF-8"`, "Bearer")
 		})
 	}
+}
+
+// Authorized completes the caller that an authorizer in front of the handler found and the adapter put into the context.
+// A request without one goes on, as with [Bearer].
+func Authorized(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, ok := alloc.CallerFrom(r.Context())
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if err := checkExpiry(r, caller); err != nil {
+			refuse(w, r, err, invalidToken)
+			return
+		}
+		next.ServeHTTP(w, withCaller(r, caller))
+	})
 }
 
 // As lets every request in as the caller. It is for handlers whose access is decided elsewhere, such as by an address
@@ -93,6 +136,33 @@ func As(caller alloc.Caller) func(http.Handler) http.Handler {
 			next.ServeHTTP(w, withCaller(r, caller))
 		})
 	}
+}
+
+func verified(r *http.Request, verify Verifier, token string) (alloc.Caller, error) {
+	caller, err := verify(r.Context(), token)
+	if err != nil {
+		return alloc.Caller{}, err
+	}
+	return caller, checkExpiry(r, caller)
+}
+
+// checkExpiry refuses a caller whose credential has ended: whoever verified it may have done so a while ago.
+func checkExpiry(r *http.Request, caller alloc.Caller) error {
+	if !caller.Expires.IsZero() && !received(r.Context()).Before(caller.Expires) {
+		return alloc.Errorf(alloc.CodeUnauthenticated, "the credential has expired; ask an administrator for another")
+	}
+	return nil
+}
+
+// invalidToken tells a client that it was its credential, not its absence (RFC 6750).
+const invalidToken = `Bearer error="invalid_token"`
+
+// refuse answers a request that got no caller, with the challenges if that is for its credential.
+func refuse(w http.ResponseWriter, r *http.Request, err error, challenges ...string) {
+	if alloc.Is(err, alloc.CodeUnauthenticated) {
+		w.Header()["Www-Authenticate"] = challenges
+	}
+	WriteError(w, r, err)
 }
 
 // RequireCaller returns CodeUnauthenticated where no middleware has found a caller.
@@ -108,6 +178,9 @@ func withCaller(r *http.Request, caller alloc.Caller) *http.Request {
 	caller.Request = RequestID(r.Context())
 	caller.Address = RemoteAddress(r)
 	Note(r.Context(), slog.String(KeyClient, string(caller.Client)))
+	if caller.Credential != "" {
+		Note(r.Context(), slog.String(KeyCredential, string(caller.Credential)))
+	}
 	return r.WithContext(alloc.WithCaller(r.Context(), caller))
 }
 

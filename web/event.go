@@ -20,6 +20,7 @@ const (
 	KeyBytesIn      = "bytes_in" // as announced; -1 if it was not
 	KeyBytesOut     = "bytes_out"
 	KeyClient       = "client"
+	KeyCredential   = "credential" // the ID of a stored credential, which is no secret
 	KeyAddress      = "address"
 	KeyPool         = "pool"
 	KeySequence     = "sequence"
@@ -34,6 +35,7 @@ const (
 // event collects what is known of one request, to be logged once at its end.
 type event struct {
 	requestID string
+	received  time.Time
 
 	mu    sync.Mutex
 	attrs []slog.Attr
@@ -60,11 +62,19 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
+// received is when the request that ctx belongs to came.
+func received(ctx context.Context) time.Time {
+	if e, ok := ctx.Value(eventKey{}).(*event); ok {
+		return e.received
+	}
+	return time.Now() //nolint:forbidigo // outside a Stack, which brings the clock
+}
+
 // logged gives each request its ID, in the context and in the answer, and logs one event at its end.
 func logged(next http.Handler, logger *slog.Logger, now func() time.Time) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := now()
-		e := &event{requestID: rand.Text()}
+		e := &event{requestID: rand.Text(), received: begin}
 		ctx := context.WithValue(r.Context(), eventKey{}, e)
 		rec := &recorder{ResponseWriter: w}
 		rec.Header().Set("X-Request-Id", e.requestID)
