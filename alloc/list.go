@@ -3,43 +3,63 @@ package alloc
 import "context"
 
 // A list reads its first page as large as what is asked for. If too little of it may be shown, it goes on in the largest
-// pages, so that it comes past many names in few calls, and ends after listPages of them whatever it has found: the work
+// pages, so that it comes past many entries in few calls, and ends after listPages of them whatever it has found: the work
 // for one request is bounded, also for a caller who may see few of very many.
 const (
 	maxPage   = 100
 	listPages = 10
 )
 
-// readable returns at most limit entries of a list by names, after the name given, that are there and that the caller
-// may read; next is what to give to go on, "" at the end. look gives an entry's name and whether it is there.
-func readable[N ~string, T any](
-	ctx context.Context, after N, limit int, list func(ctx context.Context, after N, limit int) ([]T, error), look func(T) (N, bool),
-) (found []T, next N, err error) {
+// entry is what a list has to know of one of its entries.
+type entry[P ~string] struct {
+	position P      // where the list goes on after it
+	name     string // whoever may read this may see it
+	hidden   bool   // nobody may see it
+}
+
+// readable returns at most limit entries of a list that the caller may read, from the cursor on; next is what to give to
+// go on, "" at the end.
+func readable[P ~string, T any](
+	ctx context.Context, s *Service, l list, c Cursor, limit int, read func(ctx context.Context, after P, limit int) ([]T, error), look func(T) entry[P],
+) (found []T, next Cursor, err error) {
 	caller, err := someone(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	if after != "" {
-		if err := CheckName(string(after)); err != nil {
-			return nil, "", err
-		}
-	}
 	if err := checkPage(limit); err != nil {
 		return nil, "", err
 	}
+	position, err := s.cursors.position(ctx, l, c)
+	if err != nil {
+		return nil, "", err
+	}
+	found, end, err := filtered(ctx, caller, P(position), limit, read, look)
+	if err != nil {
+		return nil, "", err
+	}
+	if next, err = s.cursors.at(ctx, l, string(end)); err != nil {
+		return nil, "", err
+	}
+	return found, next, nil
+}
+
+// filtered is readable with positions in the place of cursors.
+func filtered[P ~string, T any](
+	ctx context.Context, caller Caller, after P, limit int, read func(ctx context.Context, after P, limit int) ([]T, error), look func(T) entry[P],
+) (found []T, next P, err error) {
 	size := limit
 	for range listPages {
-		page, err := list(ctx, after, size)
+		page, err := read(ctx, after, size)
 		if err != nil {
 			return nil, "", err
 		}
-		for _, entry := range page {
-			name, there := look(entry)
-			after = name
-			if !there || !caller.permits(ActionRead, string(name)) {
+		for _, one := range page {
+			e := look(one)
+			after = e.position
+			if e.hidden || !caller.permits(ActionRead, e.name) {
 				continue
 			}
-			found = append(found, entry)
+			found = append(found, one)
 			if len(found) == limit {
 				return found, after, nil
 			}
@@ -50,6 +70,28 @@ func readable[N ~string, T any](
 		size = maxPage
 	}
 	return found, after, nil
+}
+
+// paged reads one page of a list that is shown as a whole or not at all, from the cursor on; next is what to give to go
+// on, "" at the end. It begins after the permission check.
+func paged[T any](
+	ctx context.Context, s *Service, l list, c Cursor, limit int, read func(ctx context.Context, after string, limit int) ([]T, error), position func(T) string,
+) (page []T, next Cursor, err error) {
+	if err := checkPage(limit); err != nil {
+		return nil, "", err
+	}
+	after, err := s.cursors.position(ctx, l, c)
+	if err != nil {
+		return nil, "", err
+	}
+	page, err = read(ctx, after, limit)
+	if err != nil || len(page) < limit {
+		return page, "", err
+	}
+	if next, err = s.cursors.at(ctx, l, position(page[limit-1])); err != nil {
+		return nil, "", err
+	}
+	return page, next, nil
 }
 
 func checkPage(limit int) error {

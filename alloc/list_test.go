@@ -78,8 +78,8 @@ func TestPoolsReadsLevelsSideBySide(t *testing.T) {
 		s, store := newShelf(t, 120, func(i int) bool { return i%6 == 0 })
 		begin := time.Now()
 		pools, next, err := s.Pools(asAdmin(t.Context()), "", 80)
-		if err != nil || len(pools) != 80 || next != "p-0095" {
-			t.Fatalf("%d pools, next %q, %v; want 80, p-0095", len(pools), next, err)
+		if err != nil || len(pools) != 80 || next == "" {
+			t.Fatalf("%d pools, next %q, %v; want 80 and more", len(pools), next, err)
 		}
 		if took := time.Since(begin); store.most != 8 || took != 100*time.Millisecond {
 			t.Errorf("%d levels at once in %v, want 8 in the time of ten", store.most, took)
@@ -106,20 +106,20 @@ func TestPoolsReadsLevelsSideBySide(t *testing.T) {
 func TestListsOfWhatMostlyMayNotBeReadAreBounded(t *testing.T) {
 	const all = 1300
 	s, store := newShelf(t, all, func(i int) bool { return i >= 100 && i < 1150 })
-	lists := map[string]func(ctx context.Context, after string, limit int) (names []string, next string, err error){
-		"Pools": func(ctx context.Context, after string, limit int) (names []string, next string, err error) {
-			pools, n, err := s.Pools(ctx, alloc.PoolName(after), limit)
+	lists := map[string]func(ctx context.Context, c alloc.Cursor, limit int) (names []string, next alloc.Cursor, err error){
+		"Pools": func(ctx context.Context, c alloc.Cursor, limit int) (names []string, next alloc.Cursor, err error) {
+			pools, n, err := s.Pools(ctx, c, limit)
 			for _, p := range pools {
 				names = append(names, string(p.Pool.Name))
 			}
-			return names, string(n), err
+			return names, n, err
 		},
-		"Sequences": func(ctx context.Context, after string, limit int) (names []string, next string, err error) {
-			sequences, n, err := s.Sequences(ctx, alloc.SequenceName(after), limit)
+		"Sequences": func(ctx context.Context, c alloc.Cursor, limit int) (names []string, next alloc.Cursor, err error) {
+			sequences, n, err := s.Sequences(ctx, c, limit)
 			for _, q := range sequences {
 				names = append(names, string(q.Name))
 			}
-			return names, string(n), err
+			return names, n, err
 		},
 	}
 	for name, list := range lists {
@@ -128,17 +128,14 @@ func TestListsOfWhatMostlyMayNotBeReadAreBounded(t *testing.T) {
 				ctx := as(t.Context(), "c", alloc.Scope{Action: alloc.ActionRead, Pattern: "p-0003"}, alloc.Scope{Action: alloc.ActionRead, Pattern: "p-12*"})
 				var got []string
 				calls := 0
-				for after := ""; ; calls++ {
+				for c := alloc.Cursor(""); ; calls++ {
 					store.pages = 0
-					names, next, err := list(ctx, after, limit)
+					names, next, err := list(ctx, c, limit)
 					if err != nil || len(names) > limit || store.pages > 10 {
 						t.Fatalf("%d names from %d pages, %v; want at most %d from 10", len(names), store.pages, err, limit)
 					}
-					if next != "" && next <= after {
-						t.Fatalf("after %q comes %q", after, next)
-					}
 					got = append(got, names...)
-					if after = next; after == "" {
+					if c = next; c == "" {
 						break
 					}
 				}

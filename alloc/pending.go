@@ -9,10 +9,6 @@ import (
 
 var errPending = Errorf(CodeInternal, "not built yet")
 
-// Cursor says where a list goes on: what the page before gave, "" for the beginning. It is signed, and good for the list
-// that it came from only.
-type Cursor string
-
 // Secret is a credential as its client sends it. It never shows itself in a log.
 type Secret string
 

@@ -19,6 +19,7 @@ type Service struct {
 	store    Store
 	now      func() time.Time
 	segments *segments
+	cursors  *cursors
 }
 
 // NewService returns a ready Service.
@@ -29,25 +30,22 @@ func NewService(c Config) (*Service, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{store: c.Store, now: c.Now, segments: newSegments(c.Store, c.Now)}, nil
+	return &Service{
+		store: c.Store, now: c.Now,
+		segments: newSegments(c.Store, c.Now), cursors: &cursors{store: c.Store},
+	}, nil
 }
 
 // Ready makes one cheap read, to show that the engine answers. It needs no caller.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
-// Trail returns the administrative steps, newest first, older than the record ID given ("": from the newest); at most
-// limit, 1 to 100.
-func (s *Service) Trail(ctx context.Context, before string, limit int) ([]AuditRecord, error) {
+// Trail returns the administrative steps, newest first, from the cursor on; at most limit, 1 to 100. next is what to give
+// to go on, "" at the end. Needs ActionRead on all.
+func (s *Service) Trail(ctx context.Context, c Cursor, limit int) (records []AuditRecord, next Cursor, err error) {
 	if _, err := permit(ctx, ActionRead, everything); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if err := checkPage(limit); err != nil {
-		return nil, err
-	}
-	if before != "" && CheckKey(before) != nil {
-		return nil, Errorf(CodeInvalidRequest, "before must be the ID of a record, as an earlier page gave it")
-	}
-	return s.store.Records(ctx, before, limit)
+	return paged(ctx, s, listTrail, c, limit, s.store.Records, func(r AuditRecord) string { return r.ID })
 }
 
 // withoutPanic makes of a panic in a call of the Store an error. In a goroutine that is no caller's own nobody above

@@ -48,11 +48,13 @@ func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 }
 
 // Pools returns at most limit (1 to 100) pools that are not deleted, with their levels, in the order of their names,
-// after the name given; next is what to give to go on, "" at the end. Those that the caller may not read are left out.
+// from the cursor on; next is what to give to go on, "" at the end. Those that the caller may not read are left out.
 // Where very many are left out, there may be fewer than limit, even none, and yet more to come.
-func (s *Service) Pools(ctx context.Context, after PoolName, limit int) (pools []PoolStatus, next PoolName, err error) {
-	look := func(p Pool) (PoolName, bool) { return p.Name, p.State != PoolDeleted }
-	found, next, err := readable(ctx, after, limit, s.store.ListPools, look)
+func (s *Service) Pools(ctx context.Context, c Cursor, limit int) (pools []PoolStatus, next Cursor, err error) {
+	look := func(p Pool) entry[PoolName] {
+		return entry[PoolName]{position: p.Name, name: string(p.Name), hidden: p.State == PoolDeleted}
+	}
+	found, next, err := readable(ctx, s, listPools, c, limit, s.store.ListPools, look)
 	if err != nil {
 		return nil, "", err
 	}

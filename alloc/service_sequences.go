@@ -1,6 +1,9 @@
 package alloc
 
-import "context"
+import (
+	"context"
+	"strconv"
+)
 
 // CreateSequence makes a sequence; see Sequences.CreateSequence for what a repeat and a clash give. Needs ActionManage.
 func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config SequenceConfig) (q Sequence, created bool, err error) {
@@ -50,21 +53,37 @@ func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, er
 }
 
 // Sequences is to sequences what Pools is to pools.
-func (s *Service) Sequences(ctx context.Context, after SequenceName, limit int) (sequences []Sequence, next SequenceName, err error) {
-	look := func(q Sequence) (SequenceName, bool) { return q.Name, q.State != SequenceDeleted }
-	return readable(ctx, after, limit, s.store.ListSequences, look)
+func (s *Service) Sequences(ctx context.Context, c Cursor, limit int) (sequences []Sequence, next Cursor, err error) {
+	look := func(q Sequence) entry[SequenceName] {
+		return entry[SequenceName]{position: q.Name, name: string(q.Name), hidden: q.State == SequenceDeleted}
+	}
+	return readable(ctx, s, listSequences, c, limit, s.store.ListSequences, look)
 }
 
-// Leases returns entries of a sequence's ledger, highest first, below the start given (MaxNumber+1: from the top); at most limit,
-// 1 to 100. Needs ActionRead.
-func (s *Service) Leases(ctx context.Context, name SequenceName, below Number, limit int) ([]LeaseRecord, error) {
+// Leases returns entries of a sequence's ledger, highest first, from the cursor on; at most limit, 1 to 100. next is what
+// to give to go on, "" at the end. Needs ActionRead.
+func (s *Service) Leases(ctx context.Context, name SequenceName, c Cursor, limit int) (leases []LeaseRecord, next Cursor, err error) {
 	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if err := checkPage(limit); err != nil {
-		return nil, err
+	read := func(ctx context.Context, below string, limit int) ([]LeaseRecord, error) {
+		start := MaxNumber + 1
+		if below != "" {
+			n, err := strconv.ParseUint(below, 10, 64)
+			if err != nil {
+				return nil, Errorf(CodeInternal, "a signed cursor has no number").Because(err)
+			}
+			start = Number(n)
+		}
+		return s.store.Leases(ctx, name, start, limit)
 	}
-	return s.store.Leases(ctx, name, below, limit)
+	position := func(r LeaseRecord) string {
+		if r.Start == 0 {
+			return "" // nothing is below
+		}
+		return strconv.FormatUint(uint64(r.Start), 10)
+	}
+	return paged(ctx, s, listLeases(name), c, limit, read, position)
 }
 
 // LeaseRequest asks for a range, or for numbers.

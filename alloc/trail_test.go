@@ -153,17 +153,13 @@ func TestTrailChecksItsPage(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
 	ctx := asAdmin(t.Context())
 	for _, limit := range []int{0, -1, 101} {
-		_, err := s.Trail(ctx, "", limit)
+		_, _, err := s.Trail(ctx, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
 		_, _, err = s.Pools(ctx, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
 		_, _, err = s.Sequences(ctx, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
-		_, err = s.Leases(ctx, sequence, alloc.MaxNumber+1, limit)
+		_, _, err = s.Leases(ctx, sequence, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
-	}
-	for _, before := range []string{"\x00", "é", strings.Repeat("x", 2000)} {
-		_, err := s.Trail(ctx, before, 10)
-		wantCode(t, err, alloc.CodeInvalidRequest)
 	}
 }

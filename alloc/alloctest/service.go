@@ -116,22 +116,22 @@ var serviceCases = []testCase{
 		s, ctx := w.service(), w.asAdmin()
 		for _, limit := range []int{1, 2, 100} {
 			var pools, sequences []string
-			for after, more := alloc.PoolName(""), true; more; more = after != "" {
-				page, next, err := s.Pools(ctx, after, limit)
+			for c, more := alloc.Cursor(""), true; more; more = c != "" {
+				page, next, err := s.Pools(ctx, c, limit)
 				w.ok(err, "Pools")
 				for _, p := range page {
 					w.ok(p.LevelError, "Level")
 					pools = append(pools, string(p.Pool.Name))
 				}
-				after = next
+				c = next
 			}
-			for after, more := alloc.SequenceName(""), true; more; more = after != "" {
-				page, next, err := s.Sequences(ctx, after, limit)
+			for c, more := alloc.Cursor(""), true; more; more = c != "" {
+				page, next, err := s.Sequences(ctx, c, limit)
 				w.ok(err, "Sequences")
 				for _, q := range page {
 					sequences = append(sequences, string(q.Name))
 				}
-				after = next
+				c = next
 			}
 			want := fmt.Sprint([]string{listNames[1], listNames[5], listNames[9]})
 			equal(w, fmt.Sprint(pools), want, fmt.Sprintf("pools in pages of %d", limit))

@@ -15,7 +15,7 @@ import (
 	"idpool/web"
 )
 
-// The query of the overview: each list goes on after a name, by itself.
+// The query of the overview: each list goes on from a cursor, by itself.
 const (
 	afterPool     = "pools_after"
 	afterSequence = "sequences_after"
@@ -40,15 +40,11 @@ func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
 func (d *dashboard) pools(r *http.Request, q listQuery) templates.PoolsPanel {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
-	after, err := q.after(afterPool)
+	pools, next, err := d.svc.Pools(ctx, q.cursor(afterPool), q.limit())
 	if err != nil {
-		return templates.PoolsPanel{Failure: failure(r, err, q.with(afterPool, ""))}
+		return templates.PoolsPanel{Failure: failure(r, err, q.again(afterPool, err))}
 	}
-	pools, next, err := d.svc.Pools(ctx, alloc.PoolName(after), q.limit())
-	if err != nil {
-		return templates.PoolsPanel{Failure: failure(r, err, q.with(afterPool, after))}
-	}
-	panel := templates.PoolsPanel{Paging: q.paging(afterPool, string(next))}
+	panel := templates.PoolsPanel{Paging: q.paging(afterPool, next)}
 	for _, p := range pools {
 		panel.Rows = append(panel.Rows, poolRow(ctx, p, d.now()))
 	}
@@ -58,15 +54,11 @@ func (d *dashboard) pools(r *http.Request, q listQuery) templates.PoolsPanel {
 func (d *dashboard) sequences(r *http.Request, q listQuery) templates.SequencesPanel {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
-	after, err := q.after(afterSequence)
+	sequences, next, err := d.svc.Sequences(ctx, q.cursor(afterSequence), q.limit())
 	if err != nil {
-		return templates.SequencesPanel{Failure: failure(r, err, q.with(afterSequence, ""))}
+		return templates.SequencesPanel{Failure: failure(r, err, q.again(afterSequence, err))}
 	}
-	sequences, next, err := d.svc.Sequences(ctx, alloc.SequenceName(after), q.limit())
-	if err != nil {
-		return templates.SequencesPanel{Failure: failure(r, err, q.with(afterSequence, after))}
-	}
-	panel := templates.SequencesPanel{Paging: q.paging(afterSequence, string(next))}
+	panel := templates.SequencesPanel{Paging: q.paging(afterSequence, next)}
 	for _, s := range sequences {
 		panel.Rows = append(panel.Rows, sequenceRow(s))
 	}
@@ -92,27 +84,29 @@ func (q listQuery) limit() int {
 	}
 }
 
-func (q listQuery) after(key string) (string, error) {
-	name := q.values.Get(key)
-	if name == "" {
-		return "", nil
+func (q listQuery) cursor(key string) alloc.Cursor { return alloc.Cursor(q.values.Get(key)) }
+
+// again is the address where a list that failed may be tried again: from its beginning if its cursor is none.
+func (q listQuery) again(key string, err error) string {
+	if alloc.Is(err, alloc.CodeInvalidCursor) {
+		return q.with(key, "")
 	}
-	return name, alloc.CheckName(name)
+	return q.with(key, q.cursor(key))
 }
 
 // with is the address of the page with one list going on elsewhere and the rest as it is.
-func (q listQuery) with(key, after string) string {
+func (q listQuery) with(key string, from alloc.Cursor) string {
 	values := url.Values{}
 	for _, k := range []string{afterPool, afterSequence} {
-		if v, err := q.after(k); err == nil && v != "" {
-			values.Set(k, v)
+		if c := q.cursor(k); c != "" && len(c) <= alloc.MaxCursorBytes {
+			values.Set(k, string(c))
 		}
 	}
 	if n := q.limit(); n != 25 {
 		values.Set(pageSize, strconv.Itoa(n))
 	}
-	values.Set(key, after)
-	if after == "" {
+	values.Set(key, string(from))
+	if from == "" {
 		values.Del(key)
 	}
 	if len(values) == 0 {
@@ -121,7 +115,7 @@ func (q listQuery) with(key, after string) string {
 	return "/?" + values.Encode()
 }
 
-func (q listQuery) paging(key, next string) templates.Paging {
+func (q listQuery) paging(key string, next alloc.Cursor) templates.Paging {
 	var p templates.Paging
 	if q.values.Get(key) != "" {
 		p.First = q.with(key, "")

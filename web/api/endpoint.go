@@ -147,13 +147,8 @@ func (q request) limit() (int, error) {
 	return int(n), nil
 }
 
-// page says which part of a list of names the client wants: after which name ("": from the beginning), and how much.
-func (q request) page() (after string, limit int, err error) {
-	if limit, err = q.limit(); err != nil {
-		return "", 0, err
-	}
-	if after = q.query.Get("after"); after == "" {
-		return "", limit, nil
-	}
-	return after, limit, alloc.CheckName(after)
+// page says which part of a list the client wants: from which cursor on ("": from the beginning), and how much.
+func (q request) page() (cursor alloc.Cursor, limit int, err error) {
+	limit, err = q.limit()
+	return alloc.Cursor(q.query.Get("cursor")), limit, err
 }

@@ -88,30 +88,22 @@ type ledgerEntry struct {
 type ledgerAnswer struct {
 	Sequence alloc.SequenceName `json:"sequence"`
 	Leases   []ledgerEntry      `json:"leases"`
-	Below    *numberText        `json:"next_below,omitempty"` // what to give as below to go on
+	Next     alloc.Cursor       `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
 func (a api) leases(ctx context.Context, q request) (answer, error) {
-	limit, err := q.limit()
+	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
-	}
-	var below alloc.Number
-	if q.query.Has("below") {
-		if below, err = parseNumber("below", q.query.Get("below")); err != nil {
-			return answer{}, err
-		}
 	}
 	body := ledgerAnswer{Sequence: q.sequence(), Leases: []ledgerEntry{}}
-	records, err := a.svc.Leases(ctx, body.Sequence, below, limit)
+	records, next, err := a.svc.Leases(ctx, body.Sequence, cursor, limit)
 	if err != nil {
 		return answer{}, err
 	}
+	body.Next = next
 	for _, r := range records {
 		body.Leases = append(body.Leases, ledgerEntry{Start: r.Start, End: r.End, Epoch: r.Epoch, Client: r.By, Leased: utc(r.At)})
-	}
-	if len(records) == limit && records[limit-1].Start > 0 {
-		body.Below = &numberText{records[limit-1].Start}
 	}
 	return answer{status: http.StatusOK, body: body}, nil
 }

@@ -112,16 +112,16 @@ func (a api) pool(ctx context.Context, q request) (answer, error) {
 }
 
 type poolsAnswer struct {
-	Pools []poolAnswer   `json:"pools"`
-	Next  alloc.PoolName `json:"next,omitzero"` // what to give as after to go on
+	Pools []poolAnswer `json:"pools"`
+	Next  alloc.Cursor `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
 func (a api) pools(ctx context.Context, q request) (answer, error) {
-	after, limit, err := q.page()
+	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
 	}
-	pools, next, err := a.svc.Pools(ctx, alloc.PoolName(after), limit)
+	pools, next, err := a.svc.Pools(ctx, cursor, limit)
 	if err != nil {
 		return answer{}, err
 	}

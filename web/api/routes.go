@@ -29,7 +29,7 @@ type Route struct {
 // Routes is the table of all routes. The service may be nil for a caller that only wants to know them.
 func Routes(svc *alloc.Service) []Route {
 	a := api{svc}
-	page := []string{"after", "limit"}
+	page := []string{"cursor", "limit"}
 	return []Route{
 		{Method: http.MethodGet, Path: "/healthz", Function: FunctionAllocate, run: a.healthy, open: true},
 		{Method: http.MethodPost, Path: "/v1/pools/{pool}/claims", Function: FunctionAllocate, run: withBody(a.claim)},
@@ -55,9 +55,9 @@ func Routes(svc *alloc.Service) []Route {
 		{Method: http.MethodDelete, Path: "/v1/sequences/{sequence}", Function: FunctionAdmin, run: withoutBody(a.setSequence(alloc.SequenceDeleted))},
 		{Method: http.MethodPost, Path: "/v1/sequences/{sequence}/pause", Function: FunctionAdmin, run: withoutBody(a.setSequence(alloc.SequencePaused))},
 		{Method: http.MethodPost, Path: "/v1/sequences/{sequence}/resume", Function: FunctionAdmin, run: withoutBody(a.setSequence(alloc.SequenceActive))},
-		{Method: http.MethodGet, Path: "/v1/sequences/{sequence}/leases", Function: FunctionAdmin, run: a.leases, query: []string{"below", "limit"}},
+		{Method: http.MethodGet, Path: "/v1/sequences/{sequence}/leases", Function: FunctionAdmin, run: a.leases, query: page},
 
-		{Method: http.MethodGet, Path: "/v1/audit", Function: FunctionAdmin, run: a.trail, query: []string{"before", "limit"}},
+		{Method: http.MethodGet, Path: "/v1/audit", Function: FunctionAdmin, run: a.trail, query: page},
 	}
 }
 

@@ -84,16 +84,16 @@ func (a api) sequence(ctx context.Context, q request) (answer, error) {
 }
 
 type sequencesAnswer struct {
-	Sequences []sequenceAnswer   `json:"sequences"`
-	Next      alloc.SequenceName `json:"next,omitzero"` // what to give as after to go on
+	Sequences []sequenceAnswer `json:"sequences"`
+	Next      alloc.Cursor     `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
 func (a api) sequences(ctx context.Context, q request) (answer, error) {
-	after, limit, err := q.page()
+	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
 	}
-	sequences, next, err := a.svc.Sequences(ctx, alloc.SequenceName(after), limit)
+	sequences, next, err := a.svc.Sequences(ctx, cursor, limit)
 	if err != nil {
 		return answer{}, err
 	}

@@ -76,7 +76,7 @@ func (a api) tend(ctx context.Context, _ request) (answer, error) {
 
 type trailAnswer struct {
 	Records []trailRecord `json:"records"`
-	Before  string        `json:"next_before,omitzero"` // what to give as before to go on
+	Next    alloc.Cursor  `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
 type trailRecord struct {
@@ -92,39 +92,18 @@ type trailRecord struct {
 }
 
 func (a api) trail(ctx context.Context, q request) (answer, error) {
-	limit, err := q.limit()
+	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
 	}
-	before, err := q.before()
+	records, next, err := a.svc.Trail(ctx, cursor, limit)
 	if err != nil {
 		return answer{}, err
 	}
-	records, err := a.svc.Trail(ctx, before, limit)
-	if err != nil {
-		return answer{}, err
-	}
-	body := trailAnswer{Records: make([]trailRecord, len(records))}
+	body := trailAnswer{Records: make([]trailRecord, len(records)), Next: next}
 	for i, r := range records {
 		r.At = r.At.UTC()
 		body.Records[i] = trailRecord(r)
 	}
-	if len(records) == limit {
-		body.Before = records[limit-1].ID
-	}
 	return answer{status: http.StatusOK, body: body}, nil
-}
-
-// before is the record that the trail goes on below, "" from the newest. It is checked before it gets near an engine.
-func (q request) before() (string, error) {
-	id := q.query.Get("before")
-	known := len(id) <= 64
-	for i := 0; known && i < len(id); i++ {
-		c := id[i]
-		known = c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c == '.' || c == '-'
-	}
-	if !known {
-		return "", alloc.Errorf(alloc.CodeInvalidRequest, "before must be the id of a record, as a list of records has it")
-	}
-	return id, nil
 }
