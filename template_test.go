@@ -191,9 +191,7 @@ func TestTheGatewaySendsEachRouteToItsFunction(t *testing.T) {
 	var got []string
 	for name, e := range tmpl.Resources["AllocateFunction"].Properties.Events {
 		got = append(got, fmt.Sprintf("%s %s", e.Properties["Method"].Value, e.Properties["Path"].Value))
-		if v := e.Properties["PayloadFormatVersion"].Value; v != "2.0" {
-			t.Errorf("event %s has the payload format %q, want 2.0", name, v)
-		}
+		checkEvent(t, name, e.Properties)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -201,10 +199,36 @@ func TestTheGatewaySendsEachRouteToItsFunction(t *testing.T) {
 		t.Errorf("routes of allocate (-web/api +template.yaml):\n%s", diff)
 	}
 	var rest []string
-	for _, e := range tmpl.Resources["AdminFunction"].Properties.Events {
-		rest = append(rest, e.Properties["Path"].Value)
+	for name, e := range tmpl.Resources["AdminFunction"].Properties.Events {
+		rest = append(rest, e.Properties["Method"].Value+" "+e.Properties["Path"].Value)
+		checkEvent(t, name, e.Properties)
 	}
-	if !slices.Equal(rest, []string{"$default"}) {
-		t.Errorf("admin has the paths %q, want $default alone", rest)
+	slices.Sort(rest)
+	if want := []string{"ANY $default", "ANY /v1/{rest+}"}; !slices.Equal(rest, want) {
+		t.Errorf("admin has the routes %q, want %q", rest, want)
+	}
+}
+
+// checkEvent holds one route of the gateway against what holds for all: the payload format that lambdahttp takes, and
+// the authorizer before everything under /v1 and nothing else.
+func checkEvent(t *testing.T, name string, properties map[string]yaml.Node) {
+	t.Helper()
+	if v := properties["PayloadFormatVersion"].Value; v != "2.0" {
+		t.Errorf("event %s has the payload format %q, want 2.0", name, v)
+	}
+	var auth struct {
+		Authorizer string `yaml:"Authorizer"`
+	}
+	if node, ok := properties["Auth"]; ok {
+		if err := node.Decode(&auth); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := ""
+	if strings.HasPrefix(properties["Path"].Value, "/v1/") {
+		want = "Credential"
+	}
+	if auth.Authorizer != want {
+		t.Errorf("event %s for %s has the authorizer %q, want %q", name, properties["Path"].Value, auth.Authorizer, want)
 	}
 }

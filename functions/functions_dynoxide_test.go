@@ -15,7 +15,7 @@ import (
 
 const token = "a-token-of-the-tests"
 
-// TestTheFunctionsWorkTogether runs the three functions as they are deployed, each in a process of its own, over one table.
+// TestTheFunctionsWorkTogether runs the functions as they are deployed, each in a process of its own, over one table.
 func TestTheFunctionsWorkTogether(t *testing.T) {
 	server := dynamotest.StartServer(t, "")
 	const table = "idpool"
@@ -25,7 +25,7 @@ func TestTheFunctionsWorkTogether(t *testing.T) {
 	settings := []string{
 		"IDPOOL_TABLE=" + table, "IDPOOL_DYNAMODB_ENDPOINT=" + server.URL, "IDPOOL_TOKEN_HASH=" + web.TokenHash(token),
 	}
-	admin := start(t, "admin", settings...)
+	admin, authorizer := start(t, "admin", settings...), start(t, "authorizer", settings...)
 	allocate := start(t, "allocate", append(settings, "IDPOOL_BASE_PATH=/ids")...)
 	refill := start(t, "refill", settings...)
 
@@ -43,8 +43,29 @@ func TestTheFunctionsWorkTogether(t *testing.T) {
 	call(t, allocate, 201, httpEvent("POST", "/v1/sequences/s/leases", `{"count": 10}`))
 	call(t, allocate, 404, httpEvent("POST", "/v1/pools/p/seed", `{"ids": ["C"]}`)) // admin's
 	stranger := httpEvent("POST", "/v1/pools/p/claims", "")
-	stranger.Headers["authorization"] = "Bearer another"
-	call(t, allocate, 401, stranger)
+	stranger.RequestContext.Authorizer = nil
+	call(t, allocate, 401, stranger) // whatever its header says
+	call(t, admin, 401, stranger)
+
+	// A credential from its making to its end, through the authorizer each time.
+	made := call(t, admin, 201, asked(t, authorizer, token, httpEvent("POST", "/v1/credentials", `{"client": "shop", "scopes": ["seed:p", "claim:p"]}`)))
+	var credential struct{ ID, Secret string }
+	if err := json.Unmarshal([]byte(made.Body), &credential); err != nil {
+		t.Fatal(err)
+	}
+	call(t, admin, 200, asked(t, authorizer, credential.Secret, httpEvent("POST", "/v1/pools/p/seed", `{"ids": ["C"]}`)))
+	call(t, allocate, 201, asked(t, authorizer, credential.Secret, httpEvent("POST", "/v1/pools/p/claims", "")))
+	call(t, allocate, 403, asked(t, authorizer, credential.Secret, httpEvent("POST", "/v1/sequences/s/leases", "")))
+	call(t, admin, 403, asked(t, authorizer, credential.Secret, httpEvent("GET", "/v1/credentials", "")))
+	for name, text := range map[string]string{"none": "", "another": "Bearer another", "two": "Bearer " + token + ",Bearer " + token, "a mistyped one": "Bearer " + credential.Secret + "a"} {
+		if got := ask(t, authorizer, text); got.IsAuthorized || len(got.Context) != 0 {
+			t.Errorf("the authorizer says %+v of %s, want that it is not authorized", got, name)
+		}
+	}
+	call(t, admin, 200, asked(t, authorizer, token, httpEvent("POST", "/v1/credentials/"+credential.ID+"/revoke", "")))
+	if got := ask(t, authorizer, "Bearer "+credential.Secret); got.IsAuthorized {
+		t.Errorf("the authorizer says %+v of a revoked credential, want that it is not authorized", got)
+	}
 
 	page := httpEvent("GET", "/", "")
 	if got := call(t, admin, 200, page); got.Headers["Content-Type"] != "text/html; charset=utf-8" {
@@ -74,7 +95,37 @@ func httpEvent(method, path, body string) events.APIGatewayV2HTTPRequest {
 		e.Headers["content-type"] = "application/json"
 	}
 	e.RequestContext.Stage = "$default"
+	e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+		Lambda: map[string]any{"client": string(web.SoleClient), "scopes": `["*:*"]`},
+	}
 	e.RequestContext.HTTP = events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: method, Path: path, SourceIP: "203.0.113.7"}
+	return e
+}
+
+// ask asks the authorizer as the gateway does; "" for a request without the header, which SAM local sends on.
+func ask(t *testing.T, authorizer *environment, authorization string) (said events.APIGatewayV2CustomAuthorizerSimpleResponse) {
+	t.Helper()
+	q := events.APIGatewayV2CustomAuthorizerV2Request{
+		Version: "2.0", Type: "REQUEST", RouteKey: "ANY /v1/{rest+}", Headers: map[string]string{"host": "api.example.com"},
+	}
+	if authorization != "" {
+		q.Headers["authorization"], q.IdentitySource = authorization, []string{authorization}
+	}
+	if err := json.Unmarshal(authorizer.invoke(t, q), &said); err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// asked is the event as the gateway hands it on after it has asked the authorizer about the token.
+func asked(t *testing.T, authorizer *environment, token string, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPRequest {
+	t.Helper()
+	said := ask(t, authorizer, "Bearer "+token)
+	if !said.IsAuthorized {
+		t.Fatalf("the authorizer does not know the credential of %s %s", e.RequestContext.HTTP.Method, e.RawPath)
+	}
+	e.Headers["authorization"] = "Bearer " + token
+	e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: said.Context}
 	return e
 }
 

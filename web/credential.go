@@ -73,7 +73,7 @@ func Bearer(verify Verifier) func(http.Handler) http.Handler {
 				return
 			}
 			err := unknownCredential()
-			if token, ok := bearerToken(r); ok {
+			if token, ok := BearerToken(r.Header); ok {
 				var caller alloc.Caller
 				if caller, err = verified(r, verify, token); err == nil {
 					next.ServeHTTP(w, withCaller(r, caller))
@@ -91,7 +91,7 @@ func Bearer(verify Verifier) func(http.Handler) http.Handler {
 func BasicOrBearer(verify Verifier) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			token, ok := bearerToken(r)
+			token, ok := BearerToken(r.Header)
 			if !ok && len(r.Header.Values("Authorization")) == 1 {
 				_, token, ok = r.BasicAuth()
 			}
@@ -184,9 +184,9 @@ func withCaller(r *http.Request, caller alloc.Caller) *http.Request {
 	return r.WithContext(alloc.WithCaller(r.Context(), caller))
 }
 
-// bearerToken returns the token of exactly one Authorization header of the form "Bearer TOKEN".
-func bearerToken(r *http.Request) (string, bool) {
-	values := r.Header.Values("Authorization")
+// BearerToken returns the token of exactly one Authorization header of the form "Bearer TOKEN".
+func BearerToken(h http.Header) (string, bool) {
+	values := h.Values("Authorization")
 	if len(values) != 1 {
 		return "", false
 	}

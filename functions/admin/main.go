@@ -1,4 +1,5 @@
-// Command admin is the function of administration: everything under /v1 that allocate does not serve, and the dashboard.
+// Command admin is the function of administration: everything under /v1 that allocate does not serve, behind the
+// authorizer, and the dashboard, which looks at credentials itself.
 package main
 
 import (
@@ -11,6 +12,9 @@ import (
 	"idpool/web/api"
 )
 
+// envTokenHash has the hash of the bootstrap token, with which a person may see the pages too; empty for none.
+const envTokenHash = "IDPOOL_TOKEN_HASH"
+
 func main() { base.Main("admin", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambdahttp.Handler, error) {
@@ -22,6 +26,9 @@ func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambda
 	if err != nil {
 		return nil, err
 	}
-	verify := f.Settings.Verify
-	return f.HTTP(web.Split(web.Bearer(verify)(api.Admin(f.Service)), web.BasicOrBearer(verify)(pages)))
+	verify, err := f.Verifier(lookup, envTokenHash)
+	if err != nil {
+		return nil, err
+	}
+	return f.HTTP(web.Split(web.Authorized(api.Admin(f.Service)), web.BasicOrBearer(verify)(pages)))
 }

@@ -1,4 +1,5 @@
-// Command allocate is the function that hands out IDs and numbers: claims, leases and what belongs to them.
+// Command allocate is the function that hands out IDs and numbers: claims, leases and what belongs to them. Who calls is what the
+// authorizer before it has found.
 package main
 
 import (
@@ -17,5 +18,5 @@ func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambda
 	if err != nil {
 		return nil, err
 	}
-	return f.HTTP(web.Bearer(f.Settings.Verify)(api.Allocate(f.Service)))
+	return f.HTTP(web.Authorized(api.Allocate(f.Service)))
 }

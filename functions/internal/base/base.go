@@ -17,20 +17,16 @@ import (
 
 // Settings is what the environment says to every function.
 type Settings struct {
-	Table    string       // the DynamoDB table
-	Endpoint string       // of a server other than DynamoDB itself; "" for the service
-	Verify   web.Verifier // knows the one credential
-	BasePath string       // see lambdahttp.Options
-	Region   string       // where the function runs
+	Table    string // the DynamoDB table
+	Endpoint string // of a server other than DynamoDB itself; "" for the service
+	BasePath string // see lambdahttp.Options
+	Region   string // where the function runs
 }
 
-// A function without its credential must not start: it would answer nobody, and a mistake in the template would look
-// like an attack.
 const (
-	envTable     = "IDPOOL_TABLE"
-	envEndpoint  = "IDPOOL_DYNAMODB_ENDPOINT"
-	envTokenHash = "IDPOOL_TOKEN_HASH"
-	envBasePath  = "IDPOOL_BASE_PATH"
+	envTable    = "IDPOOL_TABLE"
+	envEndpoint = "IDPOOL_DYNAMODB_ENDPOINT"
+	envBasePath = "IDPOOL_BASE_PATH"
 )
 
 var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
@@ -49,11 +45,21 @@ func Read(lookup func(string) (string, bool)) (Settings, error) {
 	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
 		faults = append(faults, fmt.Errorf("%s must be a URL as in http://127.0.0.1:8000, or empty for DynamoDB itself, not %q", envEndpoint, s.Endpoint))
 	}
-	var err error
-	if s.Verify, err = web.NewTokenVerifier(get(envTokenHash)); err != nil {
-		faults = append(faults, fmt.Errorf("%s is required: %w", envTokenHash, err))
-	}
 	return s, errors.Join(faults...)
+}
+
+// Verifier returns what knows credentials: those that are stored, and the bootstrap token whose hash the variable has, if
+// it has one. A hash that is none is a fault: a mistake in the template must not look like an attack.
+func (f Function) Verifier(lookup func(string) (string, bool), variable string) (web.Verifier, error) {
+	hash, _ := lookup(variable)
+	if hash == "" {
+		return f.Service.Verify, nil
+	}
+	bootstrap, err := web.NewTokenVerifier(hash)
+	if err != nil {
+		return nil, fmt.Errorf("%s must be empty or right: %w", variable, err)
+	}
+	return web.FirstOf(bootstrap, f.Service.Verify), nil
 }
 
 // warmTime bounds the first call of a new environment.

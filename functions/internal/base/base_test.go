@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
 	"idpool/functions/internal/base"
 	"idpool/web"
 )
@@ -11,7 +13,7 @@ import (
 const token = "a-token-of-the-tests"
 
 func TestRead(t *testing.T) {
-	good := map[string]string{"IDPOOL_TABLE": "idpool", "IDPOOL_TOKEN_HASH": web.TokenHash(token)}
+	good := map[string]string{"IDPOOL_TABLE": "idpool"}
 	tests := []struct {
 		name   string
 		change map[string]string
@@ -19,20 +21,17 @@ func TestRead(t *testing.T) {
 	}{
 		{"the service itself", nil, nil},
 		{"another server", map[string]string{"IDPOOL_DYNAMODB_ENDPOINT": "http://127.0.0.1:8000"}, nil},
-		{"no credential", map[string]string{"IDPOOL_TOKEN_HASH": ""}, []string{"IDPOOL_TOKEN_HASH is required"}},
-		{"the token in place of its hash", map[string]string{"IDPOOL_TOKEN_HASH": token}, []string{"IDPOOL_TOKEN_HASH is required"}},
-		{"the hash of nothing", map[string]string{"IDPOOL_TOKEN_HASH": web.TokenHash("")}, []string{"IDPOOL_TOKEN_HASH is required"}},
 		{"no table", map[string]string{"IDPOOL_TABLE": ""}, []string{"IDPOOL_TABLE must"}},
 		{"an endpoint without scheme", map[string]string{"IDPOOL_DYNAMODB_ENDPOINT": "localhost:8000"}, []string{"IDPOOL_DYNAMODB_ENDPOINT must"}},
 		{
 			"everything wrong is told together",
-			map[string]string{"IDPOOL_TABLE": "a b", "IDPOOL_DYNAMODB_ENDPOINT": "x", "IDPOOL_TOKEN_HASH": "y"},
-			[]string{"IDPOOL_TABLE must", "IDPOOL_DYNAMODB_ENDPOINT must", "IDPOOL_TOKEN_HASH is required"},
+			map[string]string{"IDPOOL_TABLE": "a b", "IDPOOL_DYNAMODB_ENDPOINT": "x"},
+			[]string{"IDPOOL_TABLE must", "IDPOOL_DYNAMODB_ENDPOINT must"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := base.Read(func(name string) (string, bool) {
+			_, err := base.Read(func(name string) (string, bool) {
 				if v, ok := tt.change[name]; ok {
 					return v, true
 				}
@@ -42,9 +41,6 @@ func TestRead(t *testing.T) {
 			if len(tt.faults) == 0 {
 				if err != nil {
 					t.Fatal(err)
-				}
-				if _, err := s.Verify(t.Context(), token); err != nil {
-					t.Errorf("the credential is not known: %v", err)
 				}
 				return
 			}
@@ -56,9 +52,38 @@ func TestRead(t *testing.T) {
 					t.Errorf("faults %q, want %q among them", err, f)
 				}
 			}
-			if strings.Contains(err.Error(), token) {
-				t.Errorf("the fault shows the token: %q", err)
-			}
 		})
+	}
+}
+
+func TestVerifier(t *testing.T) {
+	svc, err := alloc.NewService(alloc.Config{Store: alloctest.NewModel(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := base.Function{Service: svc}
+	verifier := func(hash string) (web.Verifier, error) {
+		return f.Verifier(func(string) (string, bool) { return hash, hash != "" }, "IDPOOL_TOKEN_HASH")
+	}
+	for name, hash := range map[string]string{"the token in place of its hash": token, "the hash of nothing": web.TokenHash("")} {
+		if _, err := verifier(hash); err == nil || !strings.Contains(err.Error(), "IDPOOL_TOKEN_HASH") || strings.Contains(err.Error(), token) {
+			t.Errorf("%s: got %v, want an error that names the variable and shows no token", name, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		hash string
+		want alloc.Code
+	}{
+		"a bootstrap token": {web.TokenHash(token), ""},
+		"none":              {"", alloc.CodeUnauthenticated},
+		"another":           {web.TokenHash("another"), alloc.CodeUnauthenticated},
+	} {
+		verify, err := verifier(c.hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := verify(t.Context(), token); alloc.CodeOf(err) != c.want {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
 	}
 }
