@@ -28,6 +28,12 @@ type modelData struct {
 	claims    map[string]keyed[alloc.Claim] // by the key's hash
 	leases    map[string]keyed[alloc.Range] // by the key's hash
 	trail     map[string]alloc.AuditRecord
+
+	kept        map[string]keyed[alloc.Kept] // by the key's hash
+	credentials map[alloc.CredentialID]alloc.Credential
+	quotas      map[modelHour]alloc.Count // what was taken of them
+	secret      []byte                    // nil before the first call
+	jobs        map[alloc.JobID]*modelJob
 }
 
 // keyed is the answer that a key has had.
@@ -45,6 +51,11 @@ func NewModel(now func() time.Time) *Model {
 		claims:    map[string]keyed[alloc.Claim]{},
 		leases:    map[string]keyed[alloc.Range]{},
 		trail:     map[string]alloc.AuditRecord{},
+
+		kept:        map[string]keyed[alloc.Kept]{},
+		credentials: map[alloc.CredentialID]alloc.Credential{},
+		quotas:      map[modelHour]alloc.Count{},
+		jobs:        map[alloc.JobID]*modelJob{},
 	}}
 	return m.Open(now)
 }

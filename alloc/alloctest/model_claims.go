@@ -2,7 +2,6 @@ package alloctest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -23,9 +22,8 @@ func (m *Model) claim(ctx context.Context, o alloc.ClaimOrder, choose func(free 
 			return err
 		}
 		if found {
-			claim = answer
-			claim.IDs, claim.Replayed = slices.Clone(answer.IDs), true
-			return nil
+			claim, err = d.replayed(answer)
+			return err
 		}
 		p, err := d.pool(o.Pool)
 		if err != nil {
@@ -39,6 +37,9 @@ func (m *Model) claim(ctx context.Context, o alloc.ClaimOrder, choose func(free 
 			return alloc.Exhausted(o.Pool, o.Count)
 		}
 		claim = alloc.Claim{Pool: o.Pool, IDs: choose(free), State: alloc.StateClaimed, Token: alloc.NewToken(), At: now}
+		if o.Hold > 0 {
+			claim.State, claim.HeldUntil = alloc.StateHeld, now.Add(o.Hold)
+		}
 		p.take(o, claim)
 		if o.Key != nil {
 			kept := claim
@@ -50,17 +51,36 @@ func (m *Model) claim(ctx context.Context, o alloc.ClaimOrder, choose func(free 
 	return claim, err
 }
 
-// take marks the IDs of a claim as taken. A pool that forgets drops those of a keyless claim at once; those of a key
-// are needed for its repeats, so Sweep drops them when the key has expired.
+// replayed is the answer to a repeat: what was answered first, and which of the IDs its token has no longer.
+func (d *modelData) replayed(first alloc.Claim) (alloc.Claim, error) {
+	again := first
+	again.IDs, again.Replayed = slices.Clone(first.IDs), true
+	for _, id := range first.IDs {
+		switch r := d.pools[first.Pool].ids[id]; {
+		case r == nil: // forgotten, which comes of being claimed
+		case r.Token != first.Token || r.State == alloc.StateReturning:
+			again.Ended = append(again.Ended, alloc.EndedID{ID: id, State: alloc.StateReturning})
+		case r.State == alloc.StateRetired:
+			again.Ended = append(again.Ended, alloc.EndedID{ID: id, State: alloc.StateRetired})
+		}
+	}
+	if len(again.Ended) == len(again.IDs) {
+		return alloc.Claim{}, alloc.Errorf(alloc.CodeKeyEnded, "everything that this Idempotency-Key claimed has come back or was retired since; use a new key")
+	}
+	return again, nil
+}
+
+// take marks the IDs of a claim as taken. A pool that forgets drops those of a keyless claim at once, those of a keyless
+// hold when it is confirmed; those of a key are needed for its repeats, so Sweep drops them when the key has expired.
 func (p *modelPool) take(o alloc.ClaimOrder, c alloc.Claim) {
 	for _, id := range c.IDs {
-		if p.Config.Policy == alloc.PolicyForget && o.Key == nil {
+		if p.Config.Policy == alloc.PolicyForget && o.Key == nil && c.State == alloc.StateClaimed {
 			p.drop(id)
 			continue
 		}
 		r := p.ids[id]
-		r.State, r.Token, r.By, r.At = alloc.StateClaimed, c.Token, o.By, c.At
-		r.Owner, r.Metadata = o.Owner, maps.Clone(o.Metadata)
+		r.State, r.Token, r.By, r.At, r.HeldUntil = c.State, c.Token, o.By, c.At, c.HeldUntil
+		r.Owner, r.Metadata, r.keyed = o.Owner, maps.Clone(o.Metadata), o.Key != nil
 	}
 }
 
@@ -75,82 +95,15 @@ func (m *Model) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (
 		if r == nil {
 			return alloc.Errorf(alloc.CodeIDNotFound, "the pool %q does not know this ID", pool)
 		}
-		record = *r
-		record.Metadata = maps.Clone(r.Metadata)
+		record = r.record()
 		return nil
 	})
 	return record, err
 }
 
-// Seed implements alloc.Claims.
-func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.SeedOutcome, err error) {
-	err = m.step(ctx, func(d *modelData) error {
-		p, err := d.pool(b.Pool)
-		if err != nil {
-			return err
-		}
-		if err := p.CheckSeed(); err != nil {
-			return err
-		}
-		batch := fmt.Sprintf("%q %q", b.Job, b.IDs)
-		for i, id := range b.IDs {
-			before := p.batches[batch]
-			if p.ids[id] == nil && before != nil && before[i] == alloc.SeedAdded {
-				outcomes = append(outcomes, alloc.SeedAdded) // claimed and forgotten since
-				continue
-			}
-			outcomes = append(outcomes, p.seed(id, b, m.now().Unix()))
-		}
-		p.batches[batch] = slices.Clone(outcomes)
-		return nil
-	})
-	return outcomes, err
-}
-
-func (p *modelPool) seed(id alloc.ID, b alloc.SeedBatch, second int64) alloc.SeedOutcome {
-	r := p.ids[id]
-	switch {
-	case r == nil:
-		r = &alloc.IDRecord{Pool: p.Name, ID: id, State: alloc.StateFree, Job: b.Job}
-		if p.Config.Policy == alloc.PolicyForget {
-			r.Generation = alloc.Generation(second)
-		}
-		p.ids[id] = r
-		p.order = append(p.order, id)
-		p.seeded++
-		return alloc.SeedAdded
-	case r.Job == b.Job && !b.Keyless:
-		return alloc.SeedAdded
-	case r.State == alloc.StateFree || r.State == alloc.StateReturning:
-		return alloc.SeedDuplicate
-	default:
-		return alloc.SeedConflict
-	}
-}
-
-// Sweep implements alloc.Claims. The Model keeps nothing anywhere else, so a sweep only forgets what is due and counts.
-func (m *Model) Sweep(ctx context.Context, pool alloc.PoolName) (report alloc.SweepReport, err error) {
-	report.Pool = pool
-	err = m.step(ctx, func(d *modelData) error {
-		p, err := d.pool(pool)
-		if err != nil {
-			return err
-		}
-		now := m.now()
-		if p.Config.Policy == alloc.PolicyForget {
-			for id, r := range p.ids {
-				if r.State == alloc.StateClaimed && !now.Before(r.At.Add(alloc.KeyRetention)) {
-					p.drop(id)
-				}
-			}
-		}
-		p.counted = alloc.Level{Seeded: p.seeded, Forgotten: p.forgotten, CountedAt: now}
-		for _, r := range p.ids {
-			if r.State == alloc.StateClaimed {
-				p.counted.Claimed++
-			}
-		}
-		return nil
-	})
-	return report, err
+// record is what a client sees.
+func (r *modelID) record() alloc.IDRecord {
+	seen := r.IDRecord
+	seen.Metadata = maps.Clone(r.Metadata)
+	return seen
 }

@@ -6,10 +6,17 @@ import (
 	"idpool/alloc"
 )
 
+// modelID is an ID with what no client sees of it.
+type modelID struct {
+	alloc.IDRecord
+	last  alloc.Token // of whoever gave it back last
+	keyed bool        // it was taken with a key
+}
+
 // modelPool is a pool with all that was ever seeded into it.
 type modelPool struct {
 	alloc.Pool
-	ids       map[alloc.ID]*alloc.IDRecord
+	ids       map[alloc.ID]*modelID
 	order     []alloc.ID                     // as seeded, so that claims come out in a repeatable order; may name IDs that are taken or gone
 	batches   map[string][]alloc.SeedOutcome // what became of a job's batch
 	seeded    alloc.Count
@@ -33,7 +40,7 @@ func (m *Model) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		if p == nil {
 			p = &modelPool{
 				Pool: alloc.Pool{Name: name, Config: config, State: alloc.PoolActive, Version: 1, Created: m.now()},
-				ids:  map[alloc.ID]*alloc.IDRecord{}, batches: map[string][]alloc.SeedOutcome{},
+				ids:  map[alloc.ID]*modelID{}, batches: map[string][]alloc.SeedOutcome{},
 			}
 			d.pools[name], made, created = p, p.Pool, true
 			return nil
@@ -97,6 +104,9 @@ func (m *Model) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 		}
 		if err := p.CheckTo(to); err != nil {
 			return err
+		}
+		if from != 0 && from != p.Version {
+			return versionMismatch(p.Version)
 		}
 		p.State = to
 		changed = p.Pool

@@ -100,6 +100,9 @@ func (m *Model) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 		if err := q.CheckTo(to); err != nil {
 			return err
 		}
+		if from != 0 && from != q.Version {
+			return versionMismatch(q.Version)
+		}
 		q.State = to
 		changed = q.Sequence
 		return nil

@@ -1,0 +1,142 @@
+package alloctest
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+
+	"idpool/alloc"
+)
+
+// modelJob is a job with the parts of its result.
+type modelJob struct {
+	alloc.Job
+	parts map[int]alloc.Part
+}
+
+// job finds a job whose retention is not over.
+func (m *Model) job(d *modelData, id alloc.JobID) (*modelJob, error) {
+	j := d.jobs[id]
+	if j == nil || !m.now().Before(j.Created.Add(alloc.JobRetention)) {
+		return nil, alloc.Errorf(alloc.CodeJobNotFound, "there is no job %q", id)
+	}
+	return j, nil
+}
+
+// CreateJob implements alloc.Jobs.
+func (m *Model) CreateJob(ctx context.Context, j alloc.Job) error {
+	return m.step(ctx, func(d *modelData) error {
+		if _, err := m.job(d, j.ID); err == nil {
+			return nil
+		}
+		j.Version = 1
+		d.jobs[j.ID] = &modelJob{Job: j, parts: map[int]alloc.Part{}}
+		return nil
+	})
+}
+
+// Job implements alloc.Jobs.
+func (m *Model) Job(ctx context.Context, id alloc.JobID) (found alloc.Job, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		j, err := m.job(d, id)
+		if err != nil {
+			return err
+		}
+		found = j.Job
+		return nil
+	})
+	return found, err
+}
+
+// ChangeJob implements alloc.Jobs.
+func (m *Model) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) (changed alloc.Job, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		there, err := m.job(d, j.ID)
+		if err != nil {
+			return err
+		}
+		j.Version = from + 1
+		if repeat := cmp.Equal(there.Job, j); !repeat {
+			if there.Version != from {
+				return versionMismatch(there.Version)
+			}
+			there.Job = j
+		}
+		changed = j
+		return nil
+	})
+	return changed, err
+}
+
+// ListJobs implements alloc.Jobs.
+func (m *Model) ListJobs(ctx context.Context, before alloc.JobID, limit int) (jobs []alloc.Job, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		ids := slices.Sorted(maps.Keys(d.jobs))
+		slices.Reverse(ids)
+		for _, id := range ids {
+			j, err := m.job(d, id)
+			if err == nil && (before == "" || id < before) && len(jobs) < limit {
+				jobs = append(jobs, j.Job)
+			}
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+// PutPart implements alloc.Jobs.
+func (m *Model) PutPart(ctx context.Context, job alloc.JobID, n int, p alloc.Part) error {
+	return m.step(ctx, func(d *modelData) error {
+		j, err := m.job(d, job)
+		if err != nil {
+			return err
+		}
+		if _, there := j.parts[n]; !there {
+			p.Data = bytes.Clone(p.Data)
+			j.parts[n] = p
+		}
+		return nil
+	})
+}
+
+// Part implements alloc.Jobs.
+func (m *Model) Part(ctx context.Context, job alloc.JobID, n int) (part alloc.Part, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		j, err := m.job(d, job)
+		if err != nil {
+			return err
+		}
+		p, there := j.parts[n]
+		if !there {
+			return alloc.Errorf(alloc.CodeJobNotFound, "the job %q has no part %d", job, n)
+		}
+		part = p
+		part.Data = bytes.Clone(p.Data)
+		return nil
+	})
+	return part, err
+}
+
+// WalkIDs implements alloc.Jobs: the mark is the last ID that was given.
+func (m *Model) WalkIDs(ctx context.Context, pool alloc.PoolName, state alloc.State, mark string, limit int) (found []alloc.IDRecord, next string, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(pool)
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Sorted(maps.Keys(p.ids)) {
+			if r := p.ids[id]; string(id) > mark && (state == "" || r.State == state) {
+				if len(found) == limit {
+					next = string(found[limit-1].ID)
+					return nil
+				}
+				found = append(found, r.record())
+			}
+		}
+		return nil
+	})
+	return found, next, err
+}

@@ -1,0 +1,55 @@
+package alloctest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"idpool/alloc"
+)
+
+// Seed implements alloc.Claims.
+func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.SeedOutcome, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(b.Pool)
+		if err != nil {
+			return err
+		}
+		if err := p.CheckSeed(); err != nil {
+			return err
+		}
+		batch := fmt.Sprintf("%q %q", b.Job, b.IDs)
+		for i, id := range b.IDs {
+			before := p.batches[batch]
+			if p.ids[id] == nil && before != nil && before[i] == alloc.SeedAdded {
+				outcomes = append(outcomes, alloc.SeedAdded) // claimed and forgotten since
+				continue
+			}
+			outcomes = append(outcomes, p.seed(id, b, m.now().Unix()))
+		}
+		p.batches[batch] = slices.Clone(outcomes)
+		return nil
+	})
+	return outcomes, err
+}
+
+func (p *modelPool) seed(id alloc.ID, b alloc.SeedBatch, second int64) alloc.SeedOutcome {
+	r := p.ids[id]
+	switch {
+	case r == nil:
+		r = &modelID{IDRecord: alloc.IDRecord{Pool: p.Name, ID: id, State: alloc.StateFree, Job: b.Job}}
+		if p.Config.Policy == alloc.PolicyForget {
+			r.Generation = alloc.Generation(second)
+		}
+		p.ids[id] = r
+		p.order = append(p.order, id)
+		p.seeded++
+		return alloc.SeedAdded
+	case r.Job == b.Job && !b.Keyless:
+		return alloc.SeedAdded
+	case r.State == alloc.StateFree || r.State == alloc.StateReturning:
+		return alloc.SeedDuplicate
+	default:
+		return alloc.SeedConflict
+	}
+}
