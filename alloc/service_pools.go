@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // CreatePool makes a pool; see Pools.CreatePool for what a repeat and a clash give. Needs ActionManage.
@@ -91,8 +92,9 @@ type ClaimRequest struct {
 	Count    Count
 	Owner    string
 	Metadata map[string]string
-	Key      string // Idempotency-Key; "" for none
-	Print    string // canonical form of the request, compared when the key comes again
+	Hold     time.Duration // how long the IDs are held for a confirmation, see ClaimOrder; 0 to claim them for good
+	Key      string        // Idempotency-Key; "" for none
+	Print    string        // canonical form of the request, compared when the key comes again
 }
 
 // Claim takes IDs; see Claims.Claim. Needs ActionClaim.
@@ -101,7 +103,7 @@ func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
 	if err != nil {
 		return Claim{}, err
 	}
-	o := ClaimOrder{Pool: r.Pool, Count: r.Count, Owner: r.Owner, Metadata: r.Metadata, By: caller.Client}
+	o := ClaimOrder{Pool: r.Pool, Count: r.Count, Owner: r.Owner, Metadata: r.Metadata, Hold: r.Hold, By: caller.Client}
 	if err := CheckClaimOrder(o); err != nil {
 		return Claim{}, err
 	}
