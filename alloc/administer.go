@@ -74,7 +74,7 @@ func setState[N, S ~string, T any](
 	return changed, err
 }
 
-// recordTimeout bounds the writing of an audit record, which goes on when the caller's context has ended.
+// recordTimeout bounds the writing of an audit record or a kept answer, which goes on when the caller's context has ended.
 const recordTimeout = 2 * time.Second
 
 // step is an administrative operation: what it needs, and what its record says.

@@ -73,6 +73,19 @@ func NewToken() Token {
 	return Token(encodeBits(b))
 }
 
+// tokenLength is the length of every token.
+const tokenLength = 26
+
+// isToken reports whether NewToken could have made it, as far as length and characters show.
+func isToken(t Token) bool {
+	for i := range len(t) {
+		if c := t[i]; !(c >= '0' && c <= '9' || c >= 'A' && c <= 'V') {
+			return false
+		}
+	}
+	return len(t) == tokenLength
+}
+
 // encodeBits writes 128 bits as 26 characters of 0-9 and A-V.
 func encodeBits(b [16]byte) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])

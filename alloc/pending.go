@@ -12,36 +12,6 @@ var errPending = Errorf(CodeInternal, "not built yet")
 // Secret is a credential as its client sends it. It never shows itself in a log.
 type Secret string
 
-// SettleRequest is what a client asks for IDs that it has taken.
-type SettleRequest struct {
-	Pool  PoolName
-	Event Event
-	IDs   []ID // exactly as the claim gave them
-	Token Token
-}
-
-// Settle confirms, releases or retires; see Claims.Settle. Needs ActionClaim.
-func (s *Service) Settle(ctx context.Context, r SettleRequest) (Settled, error) {
-	return Settled{}, errPending
-}
-
-// KeyedRequest is a request that may come again with the same Idempotency-Key.
-type KeyedRequest struct {
-	Need      Action // with Name: what the caller must be permitted, for a replay too
-	Name      string // of the pool or sequence, or "*"
-	Operation string // what the key is for, beside the client
-	Resource  string
-	Key       string // "" for none: then the work is just done
-	Print     string // canonical form of the request
-}
-
-// Keyed does the work of a request once for each key: the intent is kept first, then the work is done by whoever comes,
-// then its answer is kept and given to every repeat. work must be repeatable; it gets the token of the intent, which is
-// the same in every attempt. An error of it is given and not kept.
-func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work func(ctx context.Context, intent Token) ([]byte, error)) (answer []byte, replayed bool, err error) {
-	return nil, false, errPending
-}
-
 // CredentialRequest is what an administrator decides about a credential.
 type CredentialRequest struct {
 	Client      ClientID // fixed when it is made

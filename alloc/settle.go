@@ -8,6 +8,36 @@ type SettleOrder struct {
 	Token Token // of the claim that took them: one claim's IDs at a time
 }
 
+// CheckSettleOrder refuses what no pool would accept: CodeInvalidName, CodeInvalidCount, CodeInvalidID,
+// CodeInvalidRequest.
+func CheckSettleOrder(o SettleOrder) error {
+	if err := CheckName(string(o.Pool)); err != nil {
+		return err
+	}
+	switch o.Event {
+	case EventConfirm, EventRelease, EventRetire:
+	default:
+		return Errorf(CodeInvalidRequest, "IDs can be confirmed, released or retired, and nothing else")
+	}
+	if len(o.IDs) < 1 || Count(len(o.IDs)) > MaxBatchLimit {
+		return Errorf(CodeInvalidCount, "ids must be 1 to %d IDs of one claim", MaxBatchLimit)
+	}
+	seen := make(map[ID]bool, len(o.IDs))
+	for _, id := range o.IDs {
+		if err := CheckID(string(id)); err != nil {
+			return err
+		}
+		if seen[id] {
+			return Errorf(CodeInvalidRequest, "the ID %s is there twice; name each ID once", quoteShort(string(id)))
+		}
+		seen[id] = true
+	}
+	if !isToken(o.Token) {
+		return Errorf(CodeInvalidRequest, "token must be the one that the claim of these IDs was answered with, %d characters of 0-9 and A-V", tokenLength)
+	}
+	return nil
+}
+
 // Settled is the answer: State is what all of the IDs are now (claimed after a confirmation, returning or retired after
 // a release, retired). It is the same for a repeat, whatever the IDs have become since.
 type Settled struct {
