@@ -27,6 +27,7 @@ type Credential struct {
 
 	Hash          string    // of the secret: SHA-256 in hexadecimal
 	Rotated       time.Time // when Hash was made
+	RotatedFor    Token     // the intent of the request that made Hash, so that a repeat of it is known; "" for none
 	PreviousHash  string    // of the secret before the last rotation; "" for none
 	PreviousUntil time.Time // when that ends
 }

@@ -44,6 +44,7 @@ type Job struct {
 	Done    Count  // IDs written
 	Parts   int    // parts of the result that are there
 	Mark    string // where the next step goes on; "" at the beginning
+	Tries   int    // attempts at the next step that failed
 	Failure string // with JobFailed: what a client may read of it
 }
 
