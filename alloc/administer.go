@@ -91,7 +91,7 @@ type step struct {
 // nobody and nothing to write down. A change whose record cannot be written is reported as failed with an unknown
 // outcome: repeating it repeats the record.
 func (s *Service) administer(ctx context.Context, st step, run func() error) error {
-	caller, err := admit(ctx, st.need, st.name)
+	caller, err := s.admit(ctx, st.need, st.name)
 	switch {
 	case err == nil:
 		err = run()

@@ -103,8 +103,8 @@ func (c Caller) permits(a Action, name string) bool {
 
 // permit returns the caller and whether its scopes cover the action on the name: CodeUnauthenticated without a caller,
 // CodeForbidden without the scope (the caller is returned all the same, for the trail).
-func permit(ctx context.Context, a Action, name string) (Caller, error) {
-	c, err := someone(ctx)
+func (s *Service) permit(ctx context.Context, a Action, name string) (Caller, error) {
+	c, err := s.someone(ctx)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -114,22 +114,26 @@ func permit(ctx context.Context, a Action, name string) (Caller, error) {
 	return c, nil
 }
 
-// someone returns the caller, or CodeUnauthenticated.
-func someone(ctx context.Context) (Caller, error) {
+// someone returns the caller, or CodeUnauthenticated. A caller may have been made a while ago, so its end is looked at
+// again.
+func (s *Service) someone(ctx context.Context) (Caller, error) {
 	c, ok := CallerFrom(ctx)
 	if !ok {
 		return Caller{}, Errorf(CodeUnauthenticated, "send a credential: Authorization: Bearer …")
+	}
+	if !c.Expires.IsZero() && !s.now().Before(c.Expires) {
+		return Caller{}, Errorf(CodeUnauthenticated, "this credential has expired; use another")
 	}
 	return c, nil
 }
 
 // admit checks that there is a caller, then the name, then the scope: see permit.
-func admit(ctx context.Context, a Action, name string) (Caller, error) {
-	if _, err := someone(ctx); err != nil {
+func (s *Service) admit(ctx context.Context, a Action, name string) (Caller, error) {
+	if _, err := s.someone(ctx); err != nil {
 		return Caller{}, err
 	}
 	if err := CheckName(name); err != nil {
 		return Caller{}, err
 	}
-	return permit(ctx, a, name)
+	return s.permit(ctx, a, name)
 }

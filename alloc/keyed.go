@@ -33,7 +33,7 @@ type Work func(ctx context.Context, intent Token) (answer []byte, err error)
 // outcome, or a failure that passes by itself, it stays with its request, and a repeat of that finds out or tries again.
 // CodeKeyMismatch for another Print. With Unknown set: the work may have been done, and a repeat with the key gets to know.
 func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer []byte, replayed bool, err error) {
-	caller, err := admitKeyed(ctx, r)
+	caller, err := s.admitKeyed(ctx, r)
 	if err != nil {
 		return nil, false, s.forbidden(ctx, caller, err, work)
 	}
@@ -65,11 +65,11 @@ func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer 
 }
 
 // admitKeyed is admit, or permit where the request is about all names.
-func admitKeyed(ctx context.Context, r KeyedRequest) (Caller, error) {
+func (s *Service) admitKeyed(ctx context.Context, r KeyedRequest) (Caller, error) {
 	if r.Name == everything {
-		return permit(ctx, r.Need, everything)
+		return s.permit(ctx, r.Need, everything)
 	}
-	return admit(ctx, r.Need, r.Name)
+	return s.admit(ctx, r.Need, r.Name)
 }
 
 // forbidden returns the error of a request that its caller may not make. The operation leaves the record of that in the

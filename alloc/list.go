@@ -22,7 +22,7 @@ type entry[P ~string] struct {
 func readable[P ~string, T any](
 	ctx context.Context, s *Service, l list, c Cursor, limit int, read func(ctx context.Context, after P, limit int) ([]T, error), look func(T) entry[P],
 ) (found []T, next Cursor, err error) {
-	caller, err := someone(ctx)
+	caller, err := s.someone(ctx)
 	if err != nil {
 		return nil, "", err
 	}

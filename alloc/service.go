@@ -42,7 +42,7 @@ func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 // Trail returns the administrative steps, newest first, from the cursor on; at most limit, 1 to 100. next is what to give
 // to go on, "" at the end. Needs ActionRead on all.
 func (s *Service) Trail(ctx context.Context, c Cursor, limit int) (records []AuditRecord, next Cursor, err error) {
-	if _, err := permit(ctx, ActionRead, everything); err != nil {
+	if _, err := s.permit(ctx, ActionRead, everything); err != nil {
 		return nil, "", err
 	}
 	return paged(ctx, s, listTrail, c, limit, s.store.Records, func(r AuditRecord) string { return r.ID })

@@ -35,7 +35,7 @@ type PoolStatus struct {
 
 // Pool returns a pool with its level. Needs ActionRead.
 func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
-	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
+	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
 		return PoolStatus{}, err
 	}
 	p, err := s.store.Pool(ctx, name)
@@ -99,7 +99,7 @@ type ClaimRequest struct {
 
 // Claim takes IDs; see Claims.Claim. Needs ActionClaim.
 func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
-	caller, err := admit(ctx, ActionClaim, string(r.Pool))
+	caller, err := s.admit(ctx, ActionClaim, string(r.Pool))
 	if err != nil {
 		return Claim{}, err
 	}
@@ -115,7 +115,7 @@ func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
 
 // InspectID returns what is known of one ID. Needs ActionRead.
 func (s *Service) InspectID(ctx context.Context, pool PoolName, raw string) (IDRecord, error) {
-	if _, err := admit(ctx, ActionRead, string(pool)); err != nil {
+	if _, err := s.admit(ctx, ActionRead, string(pool)); err != nil {
 		return IDRecord{}, err
 	}
 	p, err := s.store.Pool(ctx, pool)
@@ -135,7 +135,7 @@ func (s *Service) InspectID(ctx context.Context, pool PoolName, raw string) (IDR
 
 // Sweep sweeps one pool; see Claims.Sweep. Needs ActionTend.
 func (s *Service) Sweep(ctx context.Context, pool PoolName) (SweepReport, error) {
-	if _, err := admit(ctx, ActionTend, string(pool)); err != nil {
+	if _, err := s.admit(ctx, ActionTend, string(pool)); err != nil {
 		return SweepReport{}, err
 	}
 	return s.store.Sweep(ctx, pool)

@@ -17,8 +17,12 @@ type SeedRequest struct {
 	Pool    PoolName
 	Entries []SeedEntry
 
-	// Key is the Idempotency-Key, "" for none. It names the job together with the entries: the same key with other
-	// entries is another job, and not refused as a claim's would be.
+	// Intent is what Keyed gives to its work, and names the job, so that every attempt with one Idempotency-Key is the
+	// same one; "" for none.
+	Intent Token
+
+	// Key is the Idempotency-Key of a request that does not come by Keyed; "" for none. It names the job together with the
+	// entries.
 	Key string
 }
 
@@ -53,9 +57,8 @@ const SeedExamples = 20
 // Seed cleans and checks the entries, drops repeats (the first line wins), adds the rest and reports. Bad entries never
 // stop good ones. CodeInvalidRequest without any entry; else as Claims.Seed. Needs ActionSeed.
 //
-// A repeat is safe at any time: it adds what is missing. With a key it is the same job as long as the entries are the
-// same, and what that job added before counts as added again; without one it counts as duplicate. The same key with
-// other entries is simply another job.
+// A repeat is safe at any time: it adds what is missing. With the same intent it is the same job, and what that job added
+// before counts as added again; without one it counts as duplicate.
 //
 // After an error half-way (with Unknown set, as something was changed) the report has the counts of what was done.
 func (s *Service) Seed(ctx context.Context, r SeedRequest) (SeedReport, error) {
@@ -69,7 +72,7 @@ func (s *Service) Seed(ctx context.Context, r SeedRequest) (SeedReport, error) {
 }
 
 func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) error {
-	caller, err := someone(ctx)
+	caller, err := s.someone(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 	}
 	wanted := report.sift(r.Entries, pool.Config.FoldCase)
 	report.Job = seedJob(caller.Client, r, pool.Config.Policy, wanted)
-	keyless := r.Key == "" && pool.Config.Policy != PolicyForget
+	keyless := r.Key == "" && r.Intent == "" && pool.Config.Policy != PolicyForget
 	done := 0
 	for batch := range slices.Chunk(wanted, MaxSeedIDs) {
 		if err := s.seedBatch(ctx, report, batch, keyless); err != nil {
@@ -101,12 +104,13 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 	return nil
 }
 
-// seedJob names the job. With a key by client, pool, key and entries, so that a keyed repeat is the same one. Without
-// one after its IDs, so that sending again what was cut off goes on with it; but at random in a pool that forgets, where
+// seedJob names the job. With an intent, which is as random as a job's name has to be, after that. Without one after its IDs, so that sending again what was cut off goes on with it; but at random in a pool that forgets, where
 // the same IDs may be meant to be handed out again.
 func seedJob(client ClientID, r SeedRequest, policy Policy, wanted []wantedID) JobID {
 	parts := make([]string, 0, 3+len(r.Entries))
 	switch {
+	case r.Intent != "":
+		return JobID(r.Intent)
 	case r.Key != "":
 		parts = append(parts, string(client), string(r.Pool), r.Key)
 		for _, e := range r.Entries {

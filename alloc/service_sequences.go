@@ -39,7 +39,7 @@ func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from 
 
 // Sequence returns a sequence with its position. Needs ActionRead.
 func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, error) {
-	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
+	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
 		return Sequence{}, err
 	}
 	q, err := s.store.Sequence(ctx, name)
@@ -63,7 +63,7 @@ func (s *Service) Sequences(ctx context.Context, c Cursor, limit int) (sequences
 // Leases returns entries of a sequence's ledger, highest first, from the cursor on; at most limit, 1 to 100. next is what
 // to give to go on, "" at the end. Needs ActionRead.
 func (s *Service) Leases(ctx context.Context, name SequenceName, c Cursor, limit int) (leases []LeaseRecord, next Cursor, err error) {
-	if _, err := admit(ctx, ActionRead, string(name)); err != nil {
+	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
 		return nil, "", err
 	}
 	read := func(ctx context.Context, below string, limit int) ([]LeaseRecord, error) {
@@ -134,7 +134,7 @@ func (s *Service) lease(ctx context.Context, operation string, r LeaseRequest, l
 }
 
 func (s *Service) admitLease(ctx context.Context, r LeaseRequest, limit Count) (Caller, error) {
-	caller, err := admit(ctx, ActionLease, string(r.Sequence))
+	caller, err := s.admit(ctx, ActionLease, string(r.Sequence))
 	if err != nil {
 		return Caller{}, err
 	}

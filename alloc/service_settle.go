@@ -12,7 +12,7 @@ type SettleRequest struct {
 
 // Settle confirms, releases or retires; see Claims.Settle. Needs ActionClaim.
 func (s *Service) Settle(ctx context.Context, r SettleRequest) (Settled, error) {
-	if _, err := admit(ctx, ActionClaim, string(r.Pool)); err != nil {
+	if _, err := s.admit(ctx, ActionClaim, string(r.Pool)); err != nil {
 		return Settled{}, err
 	}
 	o := SettleOrder(r)

@@ -26,7 +26,7 @@ type TendReport struct {
 // A pool that fails does not stop the others. The run ends early, without error, when the context does: the next run
 // goes on; each run has an order of its own, so that the same pools are not left out for ever. Needs ActionTend on all.
 func (s *Service) Tend(ctx context.Context) (TendReport, error) {
-	if _, err := permit(ctx, ActionTend, everything); err != nil {
+	if _, err := s.permit(ctx, ActionTend, everything); err != nil {
 		return TendReport{Failed: map[PoolName]error{}}, err
 	}
 	names, err := s.tendOrder(ctx)
