@@ -15,7 +15,8 @@ const (
 )
 
 // segments answers Next from ranges that this process has leased: its callers stand in line, one line for each sequence,
-// and are served in the order in which they came, so numbers rise within a process. At most one call of the Store per
+// and are served in the order in which they came, so numbers rise within a process, but for those that were put back
+// (taken.go). At most one call of the Store per
 // sequence is in flight; it takes what the whole line asks for, and a segment at least. It runs in a goroutine of its own
 // under a bound of its own, so that a caller who leaves takes nobody else's numbers along; what nobody waits for any
 // more is stock for the next. A failure is the answer to those who stood in line when the call began, and to nobody
@@ -39,29 +40,37 @@ type line struct {
 	readAt   time.Time // before the call that read it; zero if it is to be read first
 	changes  int       // counts what this process itself changed of the sequence: a reading that began before does not hold
 	stock    stock
+	drops    int   // counts how often the whole stock was dropped
+	out      Count // numbers that were taken out and may come back
 	ceiling  Count // most numbers to ask for where that is enough for the first in line; 0 for no such bound
 }
 
+// ask is what a caller wants.
+type ask struct {
+	n     Count
+	by    ClientID
+	keyed bool // with an Idempotency-Key: the numbers may come back
+}
+
 type waiter struct {
-	n      Count
-	by     ClientID
+	ask
 	round  int // when it came
 	answer chan answer
 }
 
 type answer struct {
-	numbers []Number
-	err     error
+	taken taken
+	err   error
 }
 
 func newSegments(store Store, now func() time.Time) *segments {
 	return &segments{store: store, now: now, lines: map[SequenceName]*line{}}
 }
 
-// take returns n numbers of the sequence. When ctx ends first, nothing was taken.
-func (s *segments) take(ctx context.Context, name SequenceName, n Count, by ClientID) ([]Number, error) {
+// take takes numbers of the sequence. When ctx ends first, nothing was taken.
+func (s *segments) take(ctx context.Context, name SequenceName, a ask) (taken, error) {
 	if ctx.Err() != nil {
-		return nil, leftTheLine(ctx)
+		return taken{}, leftTheLine(ctx)
 	}
 	s.mu.Lock()
 	l := s.lines[name]
@@ -69,22 +78,26 @@ func (s *segments) take(ctx context.Context, name SequenceName, n Count, by Clie
 		l = &line{name: name}
 		s.lines[name] = l
 	}
-	if len(l.waiting) == 0 && l.isCurrent(s.now()) && l.sequence.checkCount(n) == nil && n <= l.stock.count() {
-		numbers := l.stock.pop(n)
+	if l.isWarm(a, s.now()) {
+		t := l.pop(a)
 		s.mu.Unlock()
-		return numbers, nil
+		return t, nil
 	}
-	w := &waiter{n: n, by: by, round: l.round, answer: make(chan answer, 1)}
+	w := &waiter{ask: a, round: l.round, answer: make(chan answer, 1)}
 	l.waiting = append(l.waiting, w)
 	if !l.serving {
 		l.serving = true
 		go s.serve(context.WithoutCancel(ctx), l)
 	}
 	s.mu.Unlock()
+	return s.await(ctx, l, w)
+}
 
+// await waits until the waiter is answered or ctx ends.
+func (s *segments) await(ctx context.Context, l *line, w *waiter) (taken, error) {
 	select {
 	case a := <-w.answer:
-		return a.numbers, a.err
+		return a.taken, a.err
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -95,14 +108,14 @@ func (s *segments) take(ctx context.Context, name SequenceName, n Count, by Clie
 	s.mu.Unlock()
 	if i < 0 { // it was being answered at the same moment
 		a := <-w.answer
-		return a.numbers, a.err
+		return a.taken, a.err
 	}
-	return nil, leftTheLine(ctx)
+	return taken{}, leftTheLine(ctx)
 }
 
 func leftTheLine(ctx context.Context) error {
 	return Errorf(CodeUnavailable, "the time ran out while waiting for numbers; nothing was taken; repeat the request").
-		Because(context.Cause(ctx)).After(time.Second)
+		Because(context.Cause(ctx)).After(retrySoon)
 }
 
 // changed makes a line read its sequence again before it gives out anything more, since this process has just changed
@@ -120,7 +133,7 @@ func (s *segments) forget(name SequenceName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.lines[name]; l != nil {
-		l.stock = nil
+		l.dropStock()
 		s.readFirst(l)
 	}
 }
@@ -131,9 +144,15 @@ func (s *segments) readFirst(l *line) {
 	s.tidy(l)
 }
 
+// dropStock drops all that there is; what is out does not come back either.
+func (l *line) dropStock() {
+	l.stock = nil
+	l.drops++
+}
+
 // tidy drops a line that has nothing and serves nobody: names that do not exist take no memory.
 func (s *segments) tidy(l *line) {
-	if !l.serving && l.readAt.IsZero() && len(l.stock) == 0 {
+	if !l.serving && l.readAt.IsZero() && len(l.stock) == 0 && l.out == 0 {
 		delete(s.lines, l.name)
 	}
 }
@@ -192,7 +211,7 @@ func (s *segments) lease(ctx context.Context, l *line, now time.Time) {
 	switch e := asError(err); {
 	case e.Code == CodeSequenceExhausted && e.Remaining < n:
 		l.ceiling = e.Remaining
-		l.share(l.stock.count()+e.Remaining, func(left Count, w *waiter) error { return l.sequence.exhausted(left, w.n) })
+		l.share(l.stock.count()+e.Remaining, l.exhausted)
 	case e.Code == CodeInvalidCount && n > need: // the configuration has changed since it was read
 		l.ceiling, l.readAt = need, time.Time{}
 	default:
@@ -239,12 +258,12 @@ func (l *line) demand() (n, need Count) {
 // serveFirst answers the first in line if that takes no call of the Store.
 func (l *line) serveFirst() bool {
 	w := l.waiting[0]
-	a := answer{err: l.sequence.checkCount(w.n)}
+	a := answer{err: l.check(w.ask)}
 	if a.err == nil {
 		if w.n > l.stock.count() {
 			return false
 		}
-		a.numbers = l.stock.pop(w.n)
+		a.taken = l.pop(w.ask)
 	}
 	w.answer <- a
 	l.waiting = slices.Delete(l.waiting, 0, 1)
@@ -256,7 +275,8 @@ func (l *line) serveFirst() bool {
 func (l *line) refuse(err error) {
 	switch CodeOf(err) {
 	case CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound:
-		l.stock, l.readAt = nil, time.Time{}
+		l.dropStock()
+		l.readAt = time.Time{}
 	}
 	have := l.stock.count()
 	if l.readAt.IsZero() {

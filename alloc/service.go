@@ -19,6 +19,7 @@ type Service struct {
 	store    Store
 	now      func() time.Time
 	segments *segments
+	quotas   *quotas
 	cursors  *cursors
 }
 
@@ -32,7 +33,7 @@ func NewService(c Config) (*Service, error) {
 	}
 	return &Service{
 		store: c.Store, now: c.Now,
-		segments: newSegments(c.Store, c.Now), cursors: &cursors{store: c.Store},
+		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }
 

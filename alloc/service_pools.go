@@ -97,8 +97,9 @@ type ClaimRequest struct {
 	Print    string        // canonical form of the request, compared when the key comes again
 }
 
-// Claim takes IDs; see Claims.Claim. Needs ActionClaim.
-func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
+// Claim takes IDs, or holds them; see Claims.Claim. Needs ActionClaim. CodeQuotaExceeded where the caller's hourly quota
+// is used up; a repeat with a key is answered all the same, and not charged.
+func (s *Service) Claim(ctx context.Context, r ClaimRequest) (claim Claim, err error) {
 	caller, err := s.admit(ctx, ActionClaim, string(r.Pool))
 	if err != nil {
 		return Claim{}, err
@@ -110,7 +111,12 @@ func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Claim, error) {
 	if o.Key, err = keyFor(caller, "claim", aPool.target(string(r.Pool)), r.Key, r.Print); err != nil {
 		return Claim{}, err
 	}
-	return s.store.Claim(ctx, o)
+	s.quotas.charge(ctx, caller, o.Count, func(refusal *Error) bool {
+		o.Refusal = refusal
+		claim, err = s.store.Claim(ctx, o)
+		return isUsed(err, claim.Replayed)
+	})
+	return claim, err
 }
 
 // InspectID returns what is known of one ID. Needs ActionRead.

@@ -94,52 +94,30 @@ type LeaseRequest struct {
 	Print    string // canonical form of the request, compared when the key comes again
 }
 
-// Lease takes a range of consecutive numbers; see Sequences.Lease. Needs ActionLease.
-func (s *Service) Lease(ctx context.Context, r LeaseRequest) (Range, error) {
-	return s.lease(ctx, "lease", r, MaxLeaseLimit)
-}
-
-// Next takes r.Count numbers, 1 to MaxNext, in rising order but not always consecutive. Without a key they come from a
-// segment that this process leased before, mostly without a round trip; what is left of a segment when the process ends
-// is a gap. With a key they are a lease of their own, so that a repeat from anywhere gets the same. Needs ActionLease.
-func (s *Service) Next(ctx context.Context, r LeaseRequest) (numbers []Number, replayed bool, err error) {
-	if r.Key != "" {
-		got, err := s.lease(ctx, "next", r, MaxNext)
-		if err != nil {
-			return nil, false, err
-		}
-		for n := got.Start; n <= got.End; n++ {
-			numbers = append(numbers, n)
-		}
-		return numbers, got.Replayed, nil
-	}
-	caller, err := s.admitLease(ctx, r, MaxNext)
-	if err != nil {
-		return nil, false, err
-	}
-	numbers, err = s.segments.take(ctx, r.Sequence, r.Count, caller.Client)
-	return numbers, false, err
-}
-
-func (s *Service) lease(ctx context.Context, operation string, r LeaseRequest, limit Count) (Range, error) {
-	caller, err := s.admitLease(ctx, r, limit)
+// Lease takes a range of consecutive numbers; see Sequences.Lease. Needs ActionLease. CodeQuotaExceeded as in Claim.
+func (s *Service) Lease(ctx context.Context, r LeaseRequest) (leased Range, err error) {
+	caller, key, err := s.admitLease(ctx, "lease", r, MaxLeaseLimit)
 	if err != nil {
 		return Range{}, err
 	}
-	key, err := keyFor(caller, operation, aSequence.target(string(r.Sequence)), r.Key, r.Print)
-	if err != nil {
-		return Range{}, err
-	}
-	return s.store.Lease(ctx, LeaseOrder{Sequence: r.Sequence, Count: r.Count, By: caller.Client, Key: key})
+	o := LeaseOrder{Sequence: r.Sequence, Count: r.Count, By: caller.Client, Key: key}
+	s.quotas.charge(ctx, caller, r.Count, func(refusal *Error) bool {
+		o.Refusal = refusal
+		leased, err = s.store.Lease(ctx, o)
+		return isUsed(err, leased.Replayed)
+	})
+	return leased, err
 }
 
-func (s *Service) admitLease(ctx context.Context, r LeaseRequest, limit Count) (Caller, error) {
+// admitLease checks who asks for numbers and what for, and makes the stored form of the key; nil for none.
+func (s *Service) admitLease(ctx context.Context, operation string, r LeaseRequest, limit Count) (Caller, *Key, error) {
 	caller, err := s.admit(ctx, ActionLease, string(r.Sequence))
 	if err != nil {
-		return Caller{}, err
+		return Caller{}, nil, err
 	}
 	if r.Count < 1 || r.Count > limit {
-		return Caller{}, Errorf(CodeInvalidCount, "count must be 1 to %d", limit)
+		return Caller{}, nil, Errorf(CodeInvalidCount, "count must be 1 to %d", limit)
 	}
-	return caller, nil
+	key, err := keyFor(caller, operation, aSequence.target(string(r.Sequence)), r.Key, r.Print)
+	return caller, key, err
 }

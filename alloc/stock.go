@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -12,31 +13,64 @@ type piece struct {
 	at        time.Time // before the call that leased it
 }
 
-// stock is what a process has in memory of one sequence, in the order in which it was leased.
+func (p piece) count() Count { return Count(p.end-p.next) + 1 }
+
+// follows reports whether the piece goes on where before ends, being the rest of the same lease.
+func (p piece) follows(before piece) bool {
+	return p.next == before.end+1 && p.epoch == before.epoch && p.at.Equal(before.at)
+}
+
+// stock is what a process has in memory of one sequence, in the order of the numbers, which is that of its leases.
 type stock []piece
 
 // count is how many numbers there are.
 func (k stock) count() Count {
 	var n Count
 	for _, p := range k {
-		n += Count(p.end-p.next) + 1
+		n += p.count()
 	}
 	return n
 }
 
-// pop takes the first n numbers; there are as many.
-func (k *stock) pop(n Count) []Number {
-	numbers := make([]Number, 0, n)
-	for Count(len(numbers)) < n {
-		p := &(*k)[0]
-		numbers = append(numbers, p.next)
-		if p.next == p.end {
+// pop takes the first n numbers out; there are as many.
+func (k *stock) pop(n Count) stock {
+	var out stock
+	for n > 0 {
+		first := &(*k)[0]
+		p := *first
+		if have := p.count(); have > n {
+			p.end = p.next + Number(n) - 1
+			first.next = p.end + 1
+		} else {
 			*k = (*k)[1:]
+		}
+		out = append(out, p)
+		n -= p.count()
+	}
+	return out
+}
+
+// put puts back what pop took out, where it belongs in the order of the numbers.
+func (k *stock) put(back stock) {
+	for _, p := range back {
+		i, _ := slices.BinarySearchFunc(*k, p, func(a, b piece) int { return cmp.Compare(a.next, b.next) })
+		if i < len(*k) && (*k)[i].follows(p) {
+			(*k)[i].next = p.next
 			continue
 		}
-		p.next++
+		*k = slices.Insert(*k, i, p)
 	}
-	return numbers
+}
+
+// numbers lists them, in order.
+func (k stock) numbers() []Number {
+	all := make([]Number, 0, k.count())
+	for _, p := range k {
+		for n := p.next; n <= p.end; n++ {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // drop removes the pieces for which is holds; their numbers become a gap.
