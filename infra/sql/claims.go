@@ -35,12 +35,17 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 		return alloc.Claim{}, err
 	}
 	c := alloc.Claim{Pool: o.Pool, State: alloc.StateClaimed, Token: alloc.NewToken(), At: at}
-	// A pool that forgets keeps what a key claimed until the key expires, for its replays.
-	forget := p.Config.Policy == alloc.PolicyForget && o.Key == nil
-	if forget {
+	if o.Hold > 0 {
+		c.State, c.HeldUntil = alloc.StateHeld, at.Add(o.Hold)
+	}
+	taken := columnOf[c.State]
+	// A pool that forgets keeps what is held, and what a key claimed until the key expires, for its replays.
+	if p.Config.Policy == alloc.PolicyForget && o.Key == nil && o.Hold == 0 {
+		taken = columnForgotten
 		c.IDs, err = list(t, scanID, forgetRows, p.number, o.Count)
 	} else {
-		c.IDs, err = list(t, scanID, takeRows, p.number, o.Count, c.Token, o.By, o.Owner, metadata, instant(at))
+		c.IDs, err = list(t, scanID, takeRows, p.number, o.Count, c.State, c.Token, o.By, o.Owner, metadata, instant(at),
+			optional(c.HeldUntil), answeringKey(p, o))
 	}
 	if err != nil {
 		return alloc.Claim{}, err
@@ -49,7 +54,7 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 		// The savepoint takes back what was taken.
 		return alloc.Claim{}, alloc.Exhausted(o.Pool, o.Count)
 	}
-	if err := t.countTaken(p, len(c.IDs), forget); err != nil {
+	if err := t.count(p, tally{{columnOf[alloc.StateFree], taken}: len(c.IDs)}); err != nil {
 		return alloc.Claim{}, err
 	}
 	if o.Key != nil {
@@ -58,10 +63,19 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 	return c, err
 }
 
+// answeringKey is the key that is kept with an ID, nil for none: a confirmation in a pool that forgets looks at it.
+func answeringKey(p poolRow, o alloc.ClaimOrder) *string {
+	if p.Config.Policy != alloc.PolicyForget || o.Key == nil || o.Hold == 0 {
+		return nil
+	}
+	return &o.Key.Hash
+}
+
 // The statements of a claim. Both find their rows in the index of free ones, oldest first.
 const (
-	freeRows   = `SELECT n FROM ids WHERE pool = $1 AND state = 'free' ORDER BY n LIMIT $2`
-	takeRows   = `UPDATE ids SET state = 'claimed', token = $3, client = $4, owner = $5, metadata = $6, taken = $7 WHERE n IN (` + freeRows + `) RETURNING id`
+	freeRows = `SELECT n FROM ids WHERE pool = $1 AND state = 'free' ORDER BY n LIMIT $2`
+	takeRows = `UPDATE ids SET state = $3, token = $4, client = $5, owner = $6, metadata = $7, taken = $8, hold_until = $9, key_hash = $10
+		WHERE n IN (` + freeRows + `) RETURNING id`
 	forgetRows = `DELETE FROM ids WHERE n IN (` + freeRows + `) RETURNING id`
 )
 
@@ -73,8 +87,7 @@ func scanID(row scanner) (id alloc.ID, err error) {
 // Inspect reads one ID.
 func (s *Store) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (alloc.IDRecord, error) {
 	return read(ctx, s.reader, func(t *tx) (alloc.IDRecord, error) {
-		found, err := list(t, scanRecord, `SELECT coalesce(i.id, ''), coalesce(i.state, ''), coalesce(i.generation, 0), coalesce(i.job, ''),
-				coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken
+		found, err := list(t, scanRecord, `SELECT `+recordColumns+`
 			FROM pools p LEFT JOIN ids i ON i.pool = p.pool AND i.id = $2 WHERE p.name = $1`, pool, id)
 		switch {
 		case err != nil:
@@ -89,16 +102,18 @@ func (s *Store) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (
 	})
 }
 
+// recordColumns are the columns of a record, of a row i that may be missing.
+const recordColumns = `coalesce(i.id, ''), coalesce(i.state, ''), coalesce(i.generation, 0), coalesce(i.job, ''),
+	coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken, i.hold_until`
+
 func scanRecord(row scanner) (r alloc.IDRecord, err error) {
 	var metadata dbsql.NullString
-	var taken dbsql.NullInt64
-	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken)
+	var taken, held dbsql.NullInt64
+	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken, &held)
 	if err != nil {
 		return r, err
 	}
-	if taken.Valid {
-		r.At = moment(taken.Int64)
-	}
+	r.At, r.HeldUntil = momentOf(taken), momentOf(held)
 	if metadata.Valid {
 		err = json.Unmarshal([]byte(metadata.String), &r.Metadata)
 	}

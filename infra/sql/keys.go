@@ -1,6 +1,7 @@
 package sql
 
 import (
+	dbsql "database/sql"
 	"encoding/json"
 	"time"
 
@@ -16,17 +17,19 @@ type claimKey struct {
 	token       alloc.Token
 	at          time.Time
 	expires     time.Time
+	heldUntil   time.Time // zero where the IDs were claimed for good
 }
 
-const claimKeyColumns = `hash, fingerprint, pool, ids, token, at, expires`
+const claimKeyColumns = `hash, fingerprint, pool, ids, token, at, expires, hold_until`
 
 func scanClaimKey(row scanner) (k claimKey, err error) {
 	var ids string
 	var at, expires int64
-	if err = row.Scan(&k.hash, &k.fingerprint, &k.pool, &ids, &k.token, &at, &expires); err != nil {
+	var held dbsql.NullInt64
+	if err = row.Scan(&k.hash, &k.fingerprint, &k.pool, &ids, &k.token, &at, &expires, &held); err != nil {
 		return k, err
 	}
-	k.at, k.expires = moment(at), moment(expires)
+	k.at, k.expires, k.heldUntil = moment(at), moment(expires), momentOf(held)
 	return k, json.Unmarshal([]byte(ids), &k.ids)
 }
 
@@ -49,28 +52,38 @@ func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, foun
 	if k.fingerprint != o.Key.Fingerprint || k.pool != p.number {
 		return alloc.Claim{}, false, otherRequest()
 	}
-	owned, err := t.stillOwned(k)
+	ended, err := t.ended(k)
 	if err != nil {
 		return alloc.Claim{}, false, err
 	}
-	if !owned {
+	if len(ended) == len(k.ids) {
 		return alloc.Claim{}, false, alloc.Errorf(alloc.CodeKeyEnded,
 			"every ID that this Idempotency-Key claimed has been released or retired since; use a new key")
 	}
-	return alloc.Claim{Pool: o.Pool, IDs: k.ids, State: alloc.StateClaimed, Token: k.token, At: k.at, Replayed: true}, true, nil
+	c = alloc.Claim{Pool: o.Pool, IDs: k.ids, State: alloc.StateClaimed, Token: k.token, At: k.at, Replayed: true, Ended: ended}
+	if !k.heldUntil.IsZero() {
+		c.State, c.HeldUntil = alloc.StateHeld, k.heldUntil
+	}
+	return c, true, nil
 }
 
-// stillOwned reports whether one at least of the record's IDs is still taken by it.
-func (t *tx) stillOwned(k claimKey) (bool, error) {
+// ended returns those of the record's IDs that it has no longer, in its order. One that is free, another's or forgotten
+// has come back in the meantime.
+func (t *tx) ended(k claimKey) (ended []alloc.EndedID, err error) {
 	for _, id := range k.ids {
-		var one int
-		owned, err := t.row(`SELECT 1 FROM ids WHERE pool = $1 AND id = $2 AND token = $3 AND state IN ('held', 'claimed')`,
-			[]any{k.pool, id, k.token}, &one)
-		if err != nil || owned {
-			return owned, err
+		var state alloc.State
+		known, err := t.row(`SELECT state FROM ids WHERE pool = $1 AND id = $2 AND token = $3`, []any{k.pool, id, k.token}, &state)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !known:
+			ended = append(ended, alloc.EndedID{ID: id, State: alloc.StateReturning})
+		case state == alloc.StateReturning || state == alloc.StateRetired:
+			ended = append(ended, alloc.EndedID{ID: id, State: state})
 		}
 	}
-	return false, nil
+	return ended, nil
 }
 
 // keepClaim writes the record of a claim.
@@ -79,8 +92,8 @@ func (t *tx) keepClaim(key *alloc.Key, p poolRow, c alloc.Claim) error {
 	if err != nil {
 		return err
 	}
-	kept, err := t.exec(`INSERT INTO claim_keys (`+claimKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hash) DO NOTHING`,
-		key.Hash, key.Fingerprint, p.number, string(ids), c.Token, instant(c.At), instant(c.At.Add(alloc.KeyRetention)))
+	kept, err := t.exec(`INSERT INTO claim_keys (`+claimKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (hash) DO NOTHING`,
+		key.Hash, key.Fingerprint, p.number, string(ids), c.Token, instant(c.At), instant(c.At.Add(alloc.KeyRetention)), optional(c.HeldUntil))
 	return keptKey(kept, err)
 }
 
@@ -90,8 +103,9 @@ func (t *tx) expire(k claimKey) (forgotten alloc.Count, err error) {
 	if _, err := t.exec(`DELETE FROM claim_keys WHERE hash = $1`, k.hash); err != nil {
 		return 0, err
 	}
-	var policy alloc.Policy
-	if _, err := t.row(`SELECT policy FROM pools WHERE pool = $1`, []any{k.pool}, &policy); err != nil || policy != alloc.PolicyForget {
+	p := poolRow{number: k.pool}
+	_, err = t.row(`SELECT name, policy FROM pools WHERE pool = $1`, []any{k.pool}, &p.Name, &p.Config.Policy)
+	if err != nil || p.Config.Policy != alloc.PolicyForget {
 		return 0, err
 	}
 	for _, id := range k.ids {
@@ -104,8 +118,7 @@ func (t *tx) expire(k claimKey) (forgotten alloc.Count, err error) {
 	if forgotten == 0 {
 		return 0, nil
 	}
-	_, err = t.exec(`UPDATE levels SET n_claimed = n_claimed - $2, n_forgotten = n_forgotten + $2 WHERE pool = $1`, k.pool, forgotten)
-	return forgotten, err
+	return forgotten, t.count(p, tally{{columnOf[alloc.StateClaimed], columnForgotten}: int(forgotten)})
 }
 
 // keptKey refuses a step whose key another request has taken in the meantime. Where steps run one after the other that

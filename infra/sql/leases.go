@@ -105,7 +105,7 @@ func (t *tx) replayLease(o alloc.LeaseOrder, now time.Time) (r alloc.Range, foun
 	return r, true, nil
 }
 
-// Leases returns at most limit entries of the ledger, highest start first, below the start given (0: from the top).
+// Leases returns at most limit entries of the ledger, highest start first, below the start given.
 func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc.Number, limit int) ([]alloc.LeaseRecord, error) {
 	const columns = `SELECT low, high, token, client, at, epoch FROM leases WHERE sequence = $1 `
 	return read(ctx, s.reader, func(t *tx) ([]alloc.LeaseRecord, error) {
@@ -113,7 +113,7 @@ func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc
 		if err != nil {
 			return nil, err
 		}
-		if below == 0 || below > alloc.MaxNumber {
+		if below > alloc.MaxNumber { // it would not fit the column
 			return list(t, scanLease, columns+`ORDER BY low DESC LIMIT $2`, q.number, limit)
 		}
 		return list(t, scanLease, columns+`AND low < $2 ORDER BY low DESC LIMIT $3`, q.number, below, limit)

@@ -33,14 +33,39 @@ func (t *tx) countSeeded(p poolRow, n int) error {
 	return counted(p, changed, err)
 }
 
-// countTaken moves n IDs of the pool from free to claimed, or to forgotten.
-func (t *tx) countTaken(p poolRow, n int, forget bool) error {
-	query := `UPDATE levels SET n_free = n_free - $2, n_claimed = n_claimed + $2 WHERE pool = $1`
-	if forget {
-		query = `UPDATE levels SET n_free = n_free - $2, n_forgotten = n_forgotten + $2 WHERE pool = $1`
+// column is a count of a pool's level.
+type column string
+
+const columnForgotten column = "n_forgotten"
+
+// columnOf is where the IDs of a state are counted.
+var columnOf = map[alloc.State]column{
+	alloc.StateFree: "n_free", alloc.StateHeld: "n_held", alloc.StateClaimed: "n_claimed",
+	alloc.StateReturning: "n_returning", alloc.StateRetired: "n_retired",
+}
+
+// shift is the way of IDs from one count to another, and tally how many went which way.
+type (
+	shift struct{ from, to column }
+	tally map[shift]int
+)
+
+func (c tally) add(from, to alloc.State, n int) {
+	if n > 0 {
+		c[shift{columnOf[from], columnOf[to]}] += n
 	}
-	changed, err := t.exec(query, p.number, n)
-	return counted(p, changed, err)
+}
+
+// count brings the pool's counts up to date with what a step has moved.
+func (t *tx) count(p poolRow, moved tally) error {
+	for way, n := range moved {
+		changed, err := t.exec(`UPDATE levels SET `+string(way.from)+` = `+string(way.from)+` - $2, `+string(way.to)+` = `+string(way.to)+` + $2 WHERE pool = $1`,
+			p.number, n)
+		if err := counted(p, changed, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func counted(p poolRow, changed int64, err error) error {

@@ -13,12 +13,12 @@ type poolRow struct {
 }
 
 // selectPool reads pools; a condition follows.
-const selectPool = `SELECT pool, name, description, policy, fold_case, max_batch, state, version, created FROM pools `
+const selectPool = `SELECT pool, name, description, policy, fold_case, max_batch, on_release, require_key, state, version, created FROM pools `
 
 func scanPool(row scanner) (p poolRow, err error) {
 	var created int64
 	err = row.Scan(&p.number, &p.Name, &p.Config.Description, &p.Config.Policy, &p.Config.FoldCase, &p.Config.MaxBatch,
-		&p.State, &p.Version, &created)
+		&p.Config.OnRelease, &p.Config.RequireKey, &p.State, &p.Version, &created)
 	p.Created = moment(created)
 	return p, err
 }
@@ -46,9 +46,10 @@ func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		created bool
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
-		inserted, err := t.exec(`INSERT INTO pools (name, description, policy, fold_case, max_batch, state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, 1, $7) ON CONFLICT (name) DO NOTHING`,
-			name, config.Description, config.Policy, config.FoldCase, config.MaxBatch, alloc.PoolActive, instant(s.clock()))
+		inserted, err := t.exec(`INSERT INTO pools (name, description, policy, fold_case, max_batch, on_release, require_key, state, version, created)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9) ON CONFLICT (name) DO NOTHING`,
+			name, config.Description, config.Policy, config.FoldCase, config.MaxBatch, config.OnRelease, config.RequireKey,
+			alloc.PoolActive, instant(s.clock()))
 		if err != nil {
 			return answer{}, err
 		}
@@ -98,8 +99,8 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 			return alloc.Pool{}, err
 		}
 		p.Config, p.Version = config, p.Version+1
-		_, err = t.exec(`UPDATE pools SET description = $2, max_batch = $3, version = $4 WHERE pool = $1`,
-			p.number, config.Description, config.MaxBatch, p.Version)
+		_, err = t.exec(`UPDATE pools SET description = $2, max_batch = $3, on_release = $4, require_key = $5, version = $6 WHERE pool = $1`,
+			p.number, config.Description, config.MaxBatch, config.OnRelease, config.RequireKey, p.Version)
 		return p.Pool, err
 	})
 }
@@ -122,6 +123,9 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 		}
 		if err := p.CheckTo(to); err != nil {
 			return alloc.Pool{}, err
+		}
+		if from != 0 && p.Version != from {
+			return alloc.Pool{}, changedSince("pool", string(name), p.Version, from)
 		}
 		if p.State == to {
 			return p.Pool, nil

@@ -15,7 +15,7 @@ type sequenceRow struct {
 }
 
 // selectSequence reads sequences with their positions; a condition follows.
-const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, state, version, created,
+const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, state, version, created,
 		c.sequence IS NOT NULL, coalesce(c.epoch, 1),
 		coalesce(c.position, (SELECT max(l.high) FROM leases l WHERE l.sequence = s.sequence), s.first_number - 1)
 	FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
@@ -23,7 +23,7 @@ const selectSequence = `SELECT s.sequence, name, description, first_number, from
 func scanSequence(row scanner) (q sequenceRow, err error) {
 	var created, position int64
 	c := &q.Config
-	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &q.State, &q.Version, &created,
+	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &q.State, &q.Version, &created,
 		&q.counter, &q.Epoch, &position)
 	if !q.counter && q.State != alloc.SequenceDeleted {
 		q.State = alloc.SequenceStopped
@@ -69,9 +69,9 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
 		inserted, err := t.exec(`INSERT INTO sequences
-				(name, description, first_number, from_zero, last_number, max_lease, segment, state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9) ON CONFLICT (name) DO NOTHING`,
-			name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment,
+				(name, description, first_number, from_zero, last_number, max_lease, segment, require_key, state, version, created)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10) ON CONFLICT (name) DO NOTHING`,
+			name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey,
 			alloc.SequenceActive, instant(s.clock()))
 		if err != nil {
 			return answer{}, err
@@ -138,8 +138,8 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 			return alloc.Sequence{}, err
 		}
 		q.Config, q.Version = config, q.Version+1
-		_, err = t.exec(`UPDATE sequences SET description = $2, from_zero = $3, last_number = $4, max_lease = $5, segment = $6, version = $7 WHERE sequence = $1`,
-			q.number, config.Description, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, q.Version)
+		_, err = t.exec(`UPDATE sequences SET description = $2, from_zero = $3, last_number = $4, max_lease = $5, segment = $6, require_key = $7, version = $8 WHERE sequence = $1`,
+			q.number, config.Description, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey, q.Version)
 		return q.Sequence, err
 	})
 }
@@ -156,6 +156,9 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 		}
 		if err := q.CheckTo(to); err != nil {
 			return alloc.Sequence{}, err
+		}
+		if from != 0 && q.Version != from {
+			return alloc.Sequence{}, changedSince("sequence", string(name), q.Version, from)
 		}
 		if q.State == to {
 			return q.Sequence, nil

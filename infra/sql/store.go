@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	dbsql "database/sql"
 	"errors"
 	"sync"
 	"time"
@@ -96,3 +97,18 @@ func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
 func instant(t time.Time) int64 { return t.UnixNano() }
 
 func moment(n int64) time.Time { return time.Unix(0, n).UTC() }
+
+// optional and momentOf do so where the zero time, NULL in the column, stands for none.
+func optional(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return new(instant(t))
+}
+
+func momentOf(n dbsql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return moment(n.Int64)
+}

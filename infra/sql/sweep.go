@@ -10,6 +10,7 @@ import (
 // Bounds of one sweep, and for how long a pool that forgets remembers what a seeding put.
 const (
 	sweepRows     = 1000
+	sweepBlobs    = 50 // rows that may be large: answers and parts of results
 	seedRetention = 90 * 24 * time.Hour
 )
 
@@ -17,12 +18,17 @@ const (
 const (
 	oldestClaimKey  = `SELECT ` + claimKeyColumns + ` FROM claim_keys WHERE pool = $1 AND expires <= $2 ORDER BY expires LIMIT 1`
 	expireLeaseKeys = `DELETE FROM lease_keys WHERE hash IN (SELECT hash FROM lease_keys WHERE expires <= $1 ORDER BY expires LIMIT $2)`
-	expireBatches   = `DELETE FROM seed_batches WHERE (pool, job, digest) IN
+	expireKeptKeys  = `DELETE FROM kept_keys WHERE hash IN (SELECT hash FROM kept_keys WHERE expires <= $1 ORDER BY expires LIMIT $2)`
+	expireParts     = `DELETE FROM parts WHERE part IN
+		(SELECT part FROM jobs JOIN parts ON job = id WHERE created <= $1 ORDER BY created LIMIT $2)`
+	expireJobs = `DELETE FROM jobs WHERE id IN
+		(SELECT id FROM jobs WHERE created <= $1 AND NOT EXISTS (SELECT 1 FROM parts WHERE job = id) ORDER BY created LIMIT $2)`
+	expireBatches = `DELETE FROM seed_batches WHERE (pool, job, digest) IN
 		(SELECT pool, job, digest FROM seed_batches WHERE pool = $1 AND at <= $2 ORDER BY at LIMIT $3)`
 )
 
-// Sweep removes what has expired. Here a step leaves nothing behind that would have to be found and finished, and the
-// counts are kept as they change.
+// Sweep brings back what is due or was released, and removes what has expired. Here a step leaves nothing behind that
+// would have to be found and finished, and the counts are kept as they change.
 func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepReport, error) {
 	return write(ctx, s.writer, func(t *tx) (alloc.SweepReport, error) {
 		p, err := t.pool(pool)
@@ -30,20 +36,19 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 			return alloc.SweepReport{}, err
 		}
 		now := s.clock()
-		more, err := t.expireClaims(p, now)
+		returned, late, err := t.bringBack(p, now)
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		// Sequences have no sweep of their own: every pool's sweep does their part.
-		leases, err := t.exec(expireLeaseKeys, instant(now), sweepRows)
+		keys, err := t.expireClaims(p, now)
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		batches, err := t.exec(expireBatches, p.number, instant(now.Add(-seedRetention)), sweepRows)
+		rest, err := t.expireRest(p, now)
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		return alloc.SweepReport{Pool: pool, More: more || leases == sweepRows || batches == sweepRows}, nil
+		return alloc.SweepReport{Pool: pool, Returned: returned, More: late || keys || rest}, nil
 	})
 }
 
@@ -61,4 +66,27 @@ func (t *tx) expireClaims(p poolRow, now time.Time) (more bool, err error) {
 		rows += forgotten
 	}
 	return true, nil
+}
+
+// expireRest removes what else has expired; more says that some is left. Sequences, kept answers and jobs have no sweep
+// of their own: every pool's sweep does their part.
+func (t *tx) expireRest(p poolRow, now time.Time) (more bool, err error) {
+	for _, e := range []struct {
+		query string
+		args  []any
+		limit int64
+	}{
+		{expireLeaseKeys, []any{instant(now)}, sweepRows},
+		{expireKeptKeys, []any{instant(now)}, sweepBlobs},
+		{expireParts, []any{instant(now.Add(-alloc.JobRetention))}, sweepBlobs},
+		{expireJobs, []any{instant(now.Add(-alloc.JobRetention))}, sweepRows},
+		{expireBatches, []any{p.number, instant(now.Add(-seedRetention))}, sweepRows},
+	} {
+		removed, err := t.exec(e.query, append(e.args, e.limit)...)
+		if err != nil {
+			return false, err
+		}
+		more = more || removed == e.limit
+	}
+	return more, nil
 }

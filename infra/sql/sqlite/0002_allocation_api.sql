@@ -1,0 +1,93 @@
+-- Holds and ways back, kept answers, credentials and jobs. What was there before keeps its meaning.
+
+ALTER TABLE pools ADD COLUMN on_release TEXT NOT NULL DEFAULT 'return' CHECK (on_release IN ('return', 'retire'));
+ALTER TABLE pools ADD COLUMN require_key INTEGER NOT NULL DEFAULT 0 CHECK (require_key IN (0, 1));
+ALTER TABLE sequences ADD COLUMN require_key INTEGER NOT NULL DEFAULT 0 CHECK (require_key IN (0, 1));
+
+-- Until when an ID is held. last_token is the token by which it came back the last time. key_hash is the key that it
+-- was claimed with, in a pool that forgets: while that key is remembered, so is its ID.
+ALTER TABLE ids ADD COLUMN hold_until INTEGER CHECK ((state = 'held') = (hold_until IS NOT NULL));
+ALTER TABLE ids ADD COLUMN last_token TEXT;
+ALTER TABLE ids ADD COLUMN key_hash TEXT;
+
+-- What is due and what is on its way back. An ID that is back gets a new n, the highest: free IDs are handed out in the
+-- order in which they became free.
+CREATE INDEX ids_held ON ids (pool, hold_until) WHERE state = 'held';
+CREATE INDEX ids_returning ON ids (pool, n) WHERE state = 'returning';
+
+ALTER TABLE claim_keys ADD COLUMN hold_until INTEGER; -- NULL where the IDs were claimed for good
+
+-- Requests with a key that are neither claims nor leases: the intent, then the answer as it was given.
+CREATE TABLE kept_keys (
+    hash        TEXT    NOT NULL PRIMARY KEY,
+    fingerprint TEXT    NOT NULL,
+    token       TEXT    NOT NULL,
+    at          INTEGER NOT NULL,
+    expires     INTEGER NOT NULL,
+    done        INTEGER NOT NULL CHECK (done IN (0, 1)),
+    answer      BLOB    NOT NULL,
+    CHECK (done = 1 OR answer = x'')
+) STRICT;
+
+CREATE INDEX kept_keys_expires ON kept_keys (expires);
+
+CREATE TABLE credentials (
+    id             TEXT    NOT NULL PRIMARY KEY,
+    client         TEXT    NOT NULL,
+    description    TEXT    NOT NULL,
+    scopes         TEXT    NOT NULL, -- a JSON array
+    quota          INTEGER NOT NULL CHECK (quota >= 0),
+    version        INTEGER NOT NULL CHECK (version > 0),
+    created        INTEGER NOT NULL,
+    expires        INTEGER, -- NULL for never
+    revoked        INTEGER, -- NULL if it is not
+    hash           TEXT    NOT NULL,
+    rotated        INTEGER,
+    rotated_for    TEXT    NOT NULL,
+    previous_hash  TEXT    NOT NULL,
+    previous_until INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- What a credential has used of an hour.
+CREATE TABLE quotas (
+    credential TEXT    NOT NULL,
+    hour       INTEGER NOT NULL,
+    used       INTEGER NOT NULL CHECK (used >= 0),
+    PRIMARY KEY (credential, hour)
+) STRICT, WITHOUT ROWID;
+
+-- One row: what all processes share as a secret.
+CREATE TABLE shared_secret (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    value BLOB    NOT NULL CHECK (length(value) = 32)
+) STRICT;
+
+CREATE TABLE jobs (
+    id       TEXT    NOT NULL PRIMARY KEY,
+    kind     TEXT    NOT NULL,
+    pool     TEXT    NOT NULL, -- its name
+    of_state TEXT    NOT NULL,
+    format   TEXT    NOT NULL,
+    client   TEXT    NOT NULL,
+    state    TEXT    NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+    version  INTEGER NOT NULL CHECK (version > 0),
+    created  INTEGER NOT NULL,
+    updated  INTEGER NOT NULL,
+    done     INTEGER NOT NULL CHECK (done >= 0),
+    parts    INTEGER NOT NULL CHECK (parts >= 0),
+    mark     TEXT    NOT NULL,
+    tries    INTEGER NOT NULL CHECK (tries >= 0),
+    failure  TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX jobs_created ON jobs (created);
+
+CREATE TABLE parts (
+    part INTEGER PRIMARY KEY,
+    job  TEXT    NOT NULL REFERENCES jobs (id),
+    k    INTEGER NOT NULL CHECK (k >= 0), -- its number in the job, from 0
+    data BLOB    NOT NULL,
+    ids  INTEGER NOT NULL,
+    next TEXT    NOT NULL,
+    UNIQUE (job, k)
+) STRICT;
