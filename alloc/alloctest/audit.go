@@ -32,13 +32,21 @@ func (w *world) balance(name alloc.PoolName, a *account) {
 	w.ok(err, "Level")
 	census := w.fixture.Census(w.TB, name)
 	there := census[alloc.StateFree] + census[alloc.StateHeld] + census[alloc.StateReturning] + census[alloc.StateRetired]
-	most := a.taken
-	for _, n := range a.unheard {
-		most += n
-	}
 	gone := a.added - there // claimed, or forgotten
-	if gone < a.taken || gone > most || census[alloc.StateClaimed] > gone {
-		w.Errorf("the pool %q: got %v of %d IDs, want from %d answered to %d with those that nobody heard of taken", name, census, a.added, a.taken, most)
+	sum := a.sum(w.clock.Now())
+	for state, n := range map[alloc.State]struct{ got, least, unsure alloc.Count }{
+		alloc.StateClaimed:   {gone, sum.claimed, sum.unsure},
+		alloc.StateHeld:      {census[alloc.StateHeld], sum.held, sum.unsure},
+		alloc.StateRetired:   {census[alloc.StateRetired], sum.retired, sum.unsure},
+		alloc.StateReturning: {census[alloc.StateReturning], 0, 0}, // it was swept
+	} {
+		if n.got < n.least || n.got > n.least+n.unsure {
+			w.Errorf("the pool %q: got %d %s of %d IDs (%v), want from %d answered to %d with those of which nobody heard",
+				name, n.got, state, a.added, census, n.least, n.least+n.unsure)
+		}
+	}
+	if census[alloc.StateClaimed] > gone {
+		w.Errorf("the pool %q: got %v of %d IDs, more than were added", name, census, a.added)
 	}
 	want := alloc.Level{
 		Available: census[alloc.StateFree],
@@ -72,7 +80,7 @@ func (w *world) kept(name alloc.PoolName, level alloc.Level, census map[alloc.St
 	}
 }
 
-// owned proves on a sample that IDs belong to whom the answer said.
+// owned proves on a sample that IDs belong to whom the answers said, and not to whom they do not.
 func (w *world) owned(name alloc.PoolName, a *account) {
 	w.Helper()
 	p, err := w.open().Pool(w.Context(), name)
@@ -81,15 +89,18 @@ func (w *world) owned(name alloc.PoolName, a *account) {
 		return
 	}
 	const sample = 20
-	s := w.open()
-	for i, id := range slices.Sorted(maps.Keys(a.owner)) {
+	s, now := w.open(), w.clock.Now()
+	for i, id := range slices.Sorted(maps.Keys(a.terms)) {
 		if i == sample {
 			break
 		}
 		r, err := s.Inspect(w.Context(), name, id)
-		w.ok(err, "Inspect of a claimed ID")
-		if r.State != alloc.StateClaimed || r.Token != a.owner[id] {
-			w.Errorf("the ID %q of %q: got %s by %s, want it claimed by %s", id, name, r.State, r.Token, a.owner[id])
+		w.ok(err, "Inspect of an ID that was taken")
+		switch t, holder := a.occupant(id, now), a.term(id, r.Token); {
+		case t != nil && (r.Token != t.token || t.state() != "" && r.State != t.state()):
+			w.Errorf("the ID %q of %q: got %s by %s, want it %s by %s", id, name, r.State, r.Token, t.state(), t.token)
+		case p.State != alloc.PoolDeleted && holder != nil && holder.over(now) && r.State != alloc.StateFree:
+			w.Errorf("the ID %q of %q: got %s by %s, whose time is over", id, name, r.State, r.Token)
 		}
 	}
 }

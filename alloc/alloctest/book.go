@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"idpool/alloc"
 )
@@ -17,13 +18,13 @@ type book struct {
 
 // account is the book of one pool.
 type account struct {
-	known   map[alloc.ID]bool        // added by some Seed
-	offered map[alloc.ID]bool        // named by some Seed that has begun: it may be claimed before Seed returns
-	added   alloc.Count              // how often an ID was added
-	owner   map[alloc.ID]alloc.Token // who was told to have it
-	taken   alloc.Count              // IDs that answers named, repeats left out
-	keys    map[string]answered      // what a key was answered last
-	unheard map[string]alloc.Count   // IDs that failed calls may have taken, by key; "" for all without
+	known     map[alloc.ID]bool      // added by some Seed
+	offered   map[alloc.ID]bool      // named by some Seed that has begun: it may be claimed before Seed returns
+	added     alloc.Count            // how often an ID was added
+	terms     map[alloc.ID][]*term   // who was told to have it, one after the other
+	forgotten alloc.Count            // IDs that the pool has forgotten and the book with it
+	keys      map[string]answered    // what a key was answered last
+	unheard   map[string]alloc.Count // IDs that failed calls may have taken, by key; "" for all without
 }
 
 // answered is the answer that a key has had, and whether one of its answers was the first rather than a repeat.
@@ -39,7 +40,7 @@ func (b *book) of(pool alloc.PoolName) *account {
 	a := b.pools[pool]
 	if a == nil {
 		a = &account{
-			known: map[alloc.ID]bool{}, offered: map[alloc.ID]bool{}, owner: map[alloc.ID]alloc.Token{},
+			known: map[alloc.ID]bool{}, offered: map[alloc.ID]bool{}, terms: map[alloc.ID][]*term{},
 			keys: map[string]answered{}, unheard: map[string]alloc.Count{},
 		}
 		b.pools[pool] = a
@@ -77,12 +78,15 @@ func (b *book) forgot(pool alloc.PoolName, ids []alloc.ID) {
 	for _, id := range ids {
 		delete(a.known, id)
 		delete(a.offered, id)
-		delete(a.owner, id)
+		if len(a.terms[id]) > 0 {
+			a.forgotten++
+		}
+		delete(a.terms, id)
 	}
 }
 
-// claimed books an answer, and returns what is wrong with it.
-func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim) error {
+// claimed books an answer at the time now, and returns what is wrong with it.
+func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.of(o.Pool)
@@ -95,17 +99,22 @@ func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim) error {
 		}
 	}
 	for _, id := range c.IDs {
-		other, taken := a.owner[id]
-		switch {
-		case !a.known[id] && !a.offered[id]:
+		if !a.known[id] && !a.offered[id] {
 			return fmt.Errorf("the pool %q handed out %q, which nobody seeded", o.Pool, id)
-		case taken && other != c.Token:
-			return fmt.Errorf("the pool %q handed out %q twice", o.Pool, id)
-		case taken && o.Key == nil:
+		}
+		switch before := a.term(id, c.Token); {
+		case before != nil && o.Key == nil:
 			return fmt.Errorf("the pool %q handed out %q twice, with one token", o.Pool, id)
-		case !taken:
-			a.owner[id] = c.Token
-			a.taken++
+		case before == nil:
+			a.terms[id] = append(a.terms[id], &term{token: c.Token, until: c.HeldUntil})
+		}
+		if n := a.occupants(id, now); n > 1 {
+			return fmt.Errorf("the pool %q handed out %q twice: %d have it", o.Pool, id, n)
+		}
+	}
+	for _, e := range c.Ended {
+		if err := a.mayHaveEnded(e, c.Token, now); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -141,13 +150,35 @@ func wellFormed(o alloc.ClaimOrder, c alloc.Claim) error {
 		}
 		seen[id] = true
 	}
+	state, until := alloc.StateClaimed, time.Time{}
+	if o.Hold > 0 {
+		state, until = alloc.StateHeld, c.At.Add(o.Hold)
+	}
 	switch {
 	case alloc.Count(len(c.IDs)) != o.Count:
 		return fmt.Errorf("got %d IDs, want exactly %d", len(c.IDs), o.Count)
-	case c.Pool != o.Pool || c.State != alloc.StateClaimed || len(c.Token) != len(alloc.NewToken()) || c.At.IsZero():
-		return fmt.Errorf("got the answer %+v, want it with its pool, the state claimed, a token and a time", c)
+	case c.Pool != o.Pool || c.State != state || len(c.Token) != len(alloc.NewToken()) || c.At.IsZero():
+		return fmt.Errorf("got the answer %+v, want it with its pool, the state %s, a token and a time", c, state)
+	case !sameTime(c.HeldUntil, until):
+		return fmt.Errorf("got the end of the hold %v, want %v", c.HeldUntil, until)
 	case o.Key == nil && c.Replayed:
 		return fmt.Errorf("a claim without a key was answered as replayed")
+	}
+	return wellFormedEnd(c)
+}
+
+// wellFormedEnd checks that what an answer says of IDs that ended is said of some of its IDs, in their order, in a repeat.
+func wellFormedEnd(c alloc.Claim) error {
+	rest := c.IDs
+	for _, e := range c.Ended {
+		i := slices.Index(rest, e.ID)
+		if i < 0 || e.State != alloc.StateReturning && e.State != alloc.StateRetired {
+			return fmt.Errorf("got %v as ended of %v, want some of them in their order, returning or retired", c.Ended, c.IDs)
+		}
+		rest = rest[i+1:]
+	}
+	if len(c.Ended) > 0 && (!c.Replayed || len(c.Ended) == len(c.IDs)) {
+		return fmt.Errorf("got an answer of which %d of %d IDs have ended and Replayed %t, want that in repeats only, and not of all", len(c.Ended), len(c.IDs), c.Replayed)
 	}
 	return nil
 }

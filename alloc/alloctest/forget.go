@@ -103,10 +103,16 @@ func (w *world) forgetting(name alloc.PoolName, n int) []alloc.ID {
 // it is exhausted.
 func (w *world) race(pool alloc.PoolName, n int) {
 	w.Helper()
+	w.raceFor(order(pool, 1), n)
+}
+
+// raceFor is race with another order for one ID.
+func (w *world) raceFor(o alloc.ClaimOrder, n int) {
+	w.Helper()
 	stores := w.processes(2 * n)
 	var done, exhausted atomic.Int64
 	w.together(2*n, func(i int) {
-		o := order(pool, 1)
+		o := o
 		o.Owner = fmt.Sprintf("caller %d", i)
 		switch _, err := w.patiently(stores[i], o); {
 		case err == nil:

@@ -51,7 +51,7 @@ func (p *modelPool) settles(id alloc.ID, event alloc.Event, token alloc.Token) (
 			return t, alloc.RefusalOf(r.State)
 		}
 		return t, ""
-	case r.last == token && event == alloc.EventRelease:
+	case r.last == token && token != "" && event == alloc.EventRelease:
 		return alloc.Transition{Effect: alloc.EffectRepeat, To: r.State}, "" // it has come back since
 	default:
 		return alloc.Transition{}, alloc.CodeNotOwner

@@ -41,6 +41,7 @@ func suite() []area {
 		{"Sequences", sequenceCases},
 		{"Ledger", ledgerCases},
 		{"LeaseKeys", leaseKeyCases},
+		{"Holds", holdCases},
 		{"Trail", trailCases},
 		{"Concurrency", concurrencyCases},
 		{"Faults", faultCases},
