@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"idpool/alloc"
 )
 
 // Keys of the attributes of a request's log event.
@@ -25,6 +27,9 @@ const (
 	KeyPool         = "pool"
 	KeySequence     = "sequence"
 	KeyCount        = "count"
+	KeyStolen       = "stolen" // IDs that were tried and found taken by somebody else
+	KeyOperation    = "operation"
+	KeyOutcome      = "outcome"  // see Outcome
 	KeyKeyed        = "keyed"    // an Idempotency-Key came with it; never the key
 	KeyReplayed     = "replayed" // the answer of an earlier request with the same key
 	KeyError        = "error"
@@ -37,8 +42,11 @@ type event struct {
 	requestID string
 	received  time.Time
 
-	mu    sync.Mutex
-	attrs []slog.Attr
+	mu        sync.Mutex
+	attrs     []slog.Attr
+	operation string
+	outcome   Outcome
+	code      alloc.Code // of the problem that was answered; "" for none
 }
 
 type eventKey struct{}
@@ -46,11 +54,7 @@ type eventKey struct{}
 // Note adds attributes to the log event of the request that ctx belongs to. Without one it does nothing. What it is
 // given must hold no secret, no idempotency key and no ID.
 func Note(ctx context.Context, attrs ...slog.Attr) {
-	if e, ok := ctx.Value(eventKey{}).(*event); ok {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.attrs = append(e.attrs, attrs...)
-	}
+	note(ctx, func(e *event) { e.attrs = append(e.attrs, attrs...) })
 }
 
 // RequestID returns the ID of the request that ctx belongs to, "" outside a Stack. It is made here: one that a client
@@ -71,10 +75,10 @@ func received(ctx context.Context) time.Time {
 }
 
 // logged gives each request its ID, in the context and in the answer, and logs one event at its end.
-func logged(next http.Handler, logger *slog.Logger, now func() time.Time) http.Handler {
+func logged(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begin := now()
-		e := &event{requestID: rand.Text(), received: begin}
+		begin := o.Now()
+		e := &event{requestID: rand.Text(), received: begin, operation: otherOperation}
 		ctx := context.WithValue(r.Context(), eventKey{}, e)
 		rec := &recorder{ResponseWriter: w}
 		rec.Header().Set("X-Request-Id", e.requestID)
@@ -85,16 +89,26 @@ func logged(next http.Handler, logger *slog.Logger, now func() time.Time) http.H
 
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		attrs := append([]slog.Attr{
+		end := o.Now()
+		attrs := []slog.Attr{
 			slog.String(KeyRequestID, e.requestID),
 			slog.String(KeyMethod, r.Method),
+			slog.String(KeyOperation, e.operation),
 			slog.Int(KeyStatus, rec.status),
-			slog.Float64(KeyDuration, float64(now().Sub(begin).Microseconds())/1000),
+			slog.String(KeyOutcome, string(e.outcomeOf(rec.status))),
+			slog.Float64(KeyDuration, float64(end.Sub(begin).Microseconds())/1000),
 			slog.Int64(KeyBytesIn, r.ContentLength),
 			slog.Int64(KeyBytesOut, rec.bytes),
 			slog.String(KeyAddress, RemoteAddress(r)),
-		}, e.attrs...)
-		logger.LogAttrs(ctx, levelOf(rec.status), "request", attrs...)
+		}
+		if e.code != "" {
+			attrs = append(attrs, slog.String(KeyCode, string(e.code)))
+		}
+		attrs = append(attrs, e.attrs...)
+		if o.Metrics != nil {
+			attrs = append(attrs, o.Metrics(end, attrs)...)
+		}
+		o.Logger.LogAttrs(ctx, levelOf(rec.status), "request", attrs...)
 	})
 }
 

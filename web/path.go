@@ -32,7 +32,7 @@ func isClean(p string) bool {
 func Split(api, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
-		case p == "/v1", strings.HasPrefix(p, "/v1/"), p == "/healthz", p == "/readyz":
+		case p == "/v1", strings.HasPrefix(p, "/v1/"), p == "/healthz", p == "/readyz", p == "/openapi.json":
 			api.ServeHTTP(w, r)
 		default:
 			pages.ServeHTTP(w, r)

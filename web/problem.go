@@ -21,8 +21,15 @@ type Problem struct {
 	Code      alloc.Code `json:"code"`
 	RequestID string     `json:"request_id,omitzero"`
 
-	// CurrentVersion is the present version of the thing, with version_mismatch.
+	// Documentation is where to read on: a path on this server.
+	Documentation string `json:"documentation,omitzero"`
+
+	// CurrentVersion is the present version of the thing, with version_mismatch. It comes as ETag too.
 	CurrentVersion alloc.Version `json:"current_version,omitzero"`
+
+	// IDs are those for which the request was refused, with the reason for each. Where there are any, nothing was done for
+	// the others either.
+	IDs []ProblemID `json:"ids,omitempty"`
 
 	// Remaining is how many numbers are left, with sequence_exhausted.
 	Remaining *alloc.Count `json:"remaining,omitempty"`
@@ -33,6 +40,18 @@ type Problem struct {
 
 	// Report is what was done before it failed, in the form of the answer of a success.
 	Report any `json:"report,omitempty"`
+}
+
+// ProblemID is one ID that a request could not be carried out for.
+type ProblemID struct {
+	ID   alloc.ID   `json:"id"`
+	Code alloc.Code `json:"code"`
+}
+
+// documentation is where the contract of the API says more of a code.
+var documentation = map[alloc.Code]string{
+	alloc.CodeKeyRequired: "/openapi.json#/components/parameters/IdempotencyKey",
+	alloc.CodeInvalidKey:  "/openapi.json#/components/parameters/IdempotencyKey",
 }
 
 // internalDetail is all that a client learns of a fault of ours.
@@ -60,12 +79,15 @@ func Describe(w http.ResponseWriter, r *http.Request, err error) Problem {
 	if reported, ok := errors.AsType[*reportedError](err); ok {
 		p.Report = reported.report
 	}
-	Note(r.Context(), slog.String(KeyCode, string(p.Code)))
+	setCode(r.Context(), p.Code)
 	if p.Status >= http.StatusInternalServerError {
 		Note(r.Context(), slog.String(KeyError, e.Error()))
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	if p.CurrentVersion != 0 {
+		h.Set("ETag", ETag(p.CurrentVersion))
+	}
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", strconv.FormatInt(retrySeconds(e.RetryAfter), 10))
@@ -106,7 +128,10 @@ func problemOf(e *alloc.Error) Problem {
 	}
 	p := Problem{
 		Type: "urn:idpool:problem:" + string(code), Title: k.title, Status: k.status, Detail: e.Message, Code: code,
-		CurrentVersion: e.Current, OutcomeUnknown: e.Unknown,
+		Documentation: documentation[code], CurrentVersion: e.Current, OutcomeUnknown: e.Unknown,
+	}
+	for _, fault := range e.IDs {
+		p.IDs = append(p.IDs, ProblemID(fault))
 	}
 	switch code {
 	case alloc.CodeInternal:

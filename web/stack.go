@@ -14,6 +14,10 @@ import (
 type Options struct {
 	Logger *slog.Logger     // where each request's event goes; default: nowhere
 	Now    func() time.Time // default time.Now
+
+	// Metrics is given the time and the attributes of each event, and returns more to be logged with them: what makes
+	// metrics of the log. Nil for nothing.
+	Metrics func(at time.Time, event []slog.Attr) []slog.Attr
 }
 
 // Stack puts around a handler what every answer needs: a request ID, one log event, recovery from panics, security
@@ -26,7 +30,7 @@ func Stack(h http.Handler, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
-	return logged(secured(recovered(limited(h))), o.Logger, o.Now)
+	return logged(secured(recovered(limited(h))), o)
 }
 
 // ContentSecurityPolicy is sent with every answer. It allows nothing inline, so no page needs a nonce.
@@ -62,7 +66,8 @@ func recovered(next http.Handler) http.Handler {
 			err := alloc.Errorf(alloc.CodeInternal, "panic").Because(fmt.Errorf("panic: %v", v))
 			if rec, ok := w.(*recorder); ok && rec.status != 0 {
 				// Part of an answer is out; there is no taking it back.
-				Note(r.Context(), slog.String(KeyCode, string(err.Code)), slog.String(KeyError, err.Error()))
+				setCode(r.Context(), err.Code)
+				Note(r.Context(), slog.String(KeyError, err.Error()))
 				return
 			}
 			WriteError(w, r, err)

@@ -21,25 +21,41 @@ type body[T any] interface {
 	fields() []field
 }
 
-// withBody makes an endpoint of one that takes a JSON body. An empty body is one without members.
-func withBody[T any, P body[T]](run func(context.Context, request, T) (answer, error)) endpoint {
-	return func(ctx context.Context, q request) (answer, error) {
+// withBody makes a reader of an endpoint that takes a JSON body. An empty body is one without members.
+func withBody[T any, P body[T]](run func(context.Context, request, T) (answer, error)) reader {
+	return func(q request) (work, error) {
 		var in T
 		if err := readJSON(q, P(&in).fields(), "send less"); err != nil {
-			return answer{}, err
+			return work{}, err
 		}
-		return run(ctx, q, in)
+		todo := work{print: canonical(in), do: func(ctx context.Context, q request) (answer, error) { return run(ctx, q, in) }}
+		if r, ok := any(in).(reviver); ok {
+			todo.revive = r.revive
+		}
+		return todo, nil
 	}
 }
 
-// withoutBody makes an endpoint refuse a body that has any member: it would be ignored otherwise.
-func withoutBody(run endpoint) endpoint {
-	return func(ctx context.Context, q request) (answer, error) {
-		if err := readJSON(q, nil, "this request needs no body"); err != nil {
-			return answer{}, err
-		}
-		return run(ctx, q)
+// reviver is a body that completes kept answers: see work.
+type reviver interface {
+	revive(kept []byte) (any, error)
+}
+
+// withoutBody makes a reader of an endpoint that refuses a body with any member: it would be ignored otherwise.
+func withoutBody(run endpoint) reader {
+	return func(q request) (work, error) {
+		return work{do: run}, readJSON(q, nil, "this request needs no body")
 	}
+}
+
+// canonical is the canonical form of a body: what was meant, defaults filled in, whatever the order and spacing of what was
+// sent. Every field of the body's type is exported, so that it is in it.
+func canonical(b any) string {
+	data, err := json.Marshal(b)
+	if err != nil {
+		panic(err) // bodies have nothing that JSON cannot say
+	}
+	return string(data)
 }
 
 // readJSON reads the request's body into the fields. advice says what to do about a body that is too large.

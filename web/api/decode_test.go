@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"idpool/alloc"
+	"idpool/web"
 )
 
 // FuzzClaimBody holds that whatever a client sends is refused by a code for bad input or understood in full: what was
@@ -49,7 +50,7 @@ func FuzzSequenceBody(f *testing.F) {
 			}
 			t.Fatalf("%q: %v", data, err)
 		}
-		c := b.config
+		c := b.Config
 		if c.Limit > alloc.MaxNumber || c.Start > alloc.MaxNumber || c.MaxLease < 0 || c.Segment < 0 {
 			t.Fatalf("%q was understood as %+v", data, c)
 		}
@@ -68,7 +69,7 @@ func FuzzIfMatch(f *testing.F) {
 			}
 			return
 		}
-		if v < 1 || etag(v) != strings.Trim(s, " \t") {
+		if v < 1 || web.ETag(v) != strings.Trim(s, " \t") {
 			t.Fatalf("%q was understood as %d", s, v)
 		}
 	})

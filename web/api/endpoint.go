@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"idpool/alloc"
@@ -18,60 +17,137 @@ import (
 // endpoint answers one kind of request. An error becomes a problem document.
 type endpoint func(ctx context.Context, q request) (answer, error)
 
-// answer is what a client gets.
+// reader reads what a request brings beside its address, whole, before anything is done for it.
+type reader func(q request) (work, error)
+
+// work is what is to be done for a request that was read.
+type work struct {
+	do    endpoint
+	print string // canonical form of what was read: two requests that mean the same have the same
+
+	// revive completes the body of a kept answer by what the request has anyway; nil where nothing is missing.
+	revive func(kept []byte) (any, error)
+}
+
+// plain makes a reader of an endpoint that reads nothing.
+func plain(do endpoint) reader {
+	return func(request) (work, error) { return work{do: do}, nil }
+}
+
+// answer is what a client gets: a body, encoded as JSON, or a file.
 type answer struct {
 	status   int
-	body     any           // encoded as JSON
+	body     any
 	version  alloc.Version // sent as ETag; 0 for none
 	replayed bool          // it is the answer of an earlier request with the same key
+
+	kept any // what is kept for repeats in place of the body; nil for the body
+
+	list *list // of a list: the same as a table, and how it goes on
+	file *file // in place of body
 }
 
 // request is what an endpoint may ask of an HTTP request.
 type request struct {
-	http  *http.Request
-	query url.Values
+	http    *http.Request
+	query   url.Values
+	key     string        // Idempotency-Key; "" for none
+	ifMatch alloc.Version // the version that the client says it changes; 0 if it does not say
+	intent  alloc.Token   // with KeysAnswered and a key: the same in every attempt
+}
+
+// served is a route with what it needs.
+type served struct {
+	Route
+	svc *alloc.Service
 }
 
 // ServeHTTP is the one adapter between HTTP and endpoints.
-func (rt Route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (rt served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	web.Note(ctx, slog.String(web.KeyRoute, rt.Method+" "+rt.Path))
-	a, err := rt.answer(ctx, r)
+	web.SetOperation(ctx, rt.Operation)
+	a, err := rt.answer(w, r)
 	if err != nil {
 		web.WriteError(w, r, err)
 		return
 	}
-	body, err := encode(a.body)
-	if err != nil {
+	if err := a.write(w, r); err != nil {
 		web.WriteError(w, r, err)
-		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	if a.version != 0 {
-		h.Set("ETag", etag(a.version))
-	}
-	if a.replayed {
-		h.Set("Idempotent-Replayed", "true")
-		web.Note(ctx, slog.Bool(web.KeyReplayed, true))
-	}
-	w.WriteHeader(a.status)
-	w.Write(body) //nolint:errcheck // the client is gone; there is nobody to tell
 }
 
-func (rt Route) answer(ctx context.Context, r *http.Request) (answer, error) {
-	if !rt.open {
+func (rt served) answer(w http.ResponseWriter, r *http.Request) (answer, error) {
+	if !rt.Open {
 		// Nobody without a credential makes us read a body.
 		if err := web.RequireCaller(r); err != nil {
 			return answer{}, err
 		}
 	}
-	query, err := readQuery(r.URL.RawQuery, rt.query)
+	q := request{http: r}
+	var err error
+	if q.query, err = readQuery(r.URL.RawQuery, rt.Query); err != nil {
+		return answer{}, err
+	}
+	if rt.changes() {
+		if q.ifMatch, err = rt.precondition(r.Header); err != nil {
+			return answer{}, err
+		}
+		if q.key, err = readKey(w, r); err != nil {
+			return answer{}, err
+		}
+	}
+	todo, err := rt.read(q)
 	if err != nil {
 		return answer{}, err
 	}
-	return rt.run(ctx, request{http: r, query: query})
+	if rt.Keys == KeysAnswered && q.key != "" {
+		return rt.once(r.Context(), q, todo)
+	}
+	return todo.do(r.Context(), q)
+}
+
+// precondition reads If-Match. Where it has no meaning it is refused: a client that sends it relies on it.
+func (rt served) precondition(h http.Header) (alloc.Version, error) {
+	if !rt.Conditional && len(h.Values("If-Match")) > 0 {
+		return 0, alloc.Errorf(alloc.CodeInvalidRequest, "this request changes nothing that has a version; leave out If-Match")
+	}
+	return ifMatch(h)
+}
+
+// write sends the answer. With an error nothing was sent.
+func (a answer) write(w http.ResponseWriter, r *http.Request) error {
+	f := a.file
+	if f == nil {
+		body, err := encode(a.body)
+		if err != nil {
+			return err
+		}
+		f = &file{media: "application/json", data: body}
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.media)
+	h.Set("Cache-Control", "no-store")
+	if f.name != "" {
+		h.Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
+	}
+	if a.list != nil {
+		h.Set("Vary", "Accept")
+		if a.list.next != "" {
+			h.Set("Link", nextPage(r, a.list.next))
+		}
+	}
+	if a.version != 0 {
+		h.Set("ETag", web.ETag(a.version))
+	}
+	if a.replayed {
+		h.Set("Idempotent-Replayed", "true")
+		web.Note(r.Context(), slog.Bool(web.KeyReplayed, true))
+		web.SetOutcome(r.Context(), web.OutcomeReplay)
+	}
+	w.WriteHeader(a.status)
+	w.Write(f.data) //nolint:errcheck // the client is gone; there is nobody to tell
+	return nil
 }
 
 // encode writes JSON as people read it: '<' stays '<'.
@@ -105,14 +181,14 @@ func readQuery(raw string, known []string) (url.Values, error) {
 
 // pool is the pool that the path names. The service checks the name.
 func (q request) pool() alloc.PoolName {
-	name := q.http.PathValue("pool")
+	name := q.http.PathValue(onPool)
 	q.note(web.KeyPool, name)
 	return alloc.PoolName(name)
 }
 
 // sequence is the sequence that the path names. The service checks the name.
 func (q request) sequence() alloc.SequenceName {
-	name := q.http.PathValue("sequence")
+	name := q.http.PathValue(onSequence)
 	q.note(web.KeySequence, name)
 	return alloc.SequenceName(name)
 }
@@ -121,34 +197,4 @@ func (q request) note(key, name string) {
 	if alloc.CheckName(name) == nil {
 		web.Note(q.http.Context(), slog.String(key, name))
 	}
-}
-
-// idempotencyKey reads the Idempotency-Key, "" without one.
-func (q request) idempotencyKey() (string, error) {
-	key, err := web.IdempotencyKey(q.http)
-	if key != "" && err == nil {
-		web.Note(q.http.Context(), slog.Bool(web.KeyKeyed, true))
-	}
-	return key, err
-}
-
-// defaultPage is how many entries a list has when the query does not say.
-const defaultPage = 50
-
-// limit is how many entries the client wants. The service checks its range.
-func (q request) limit() (int, error) {
-	if !q.query.Has("limit") {
-		return defaultPage, nil
-	}
-	n, err := strconv.ParseUint(q.query.Get("limit"), 10, 16)
-	if err != nil {
-		return 0, alloc.Errorf(alloc.CodeInvalidCount, "limit must be 1 to 100")
-	}
-	return int(n), nil
-}
-
-// page says which part of a list the client wants: from which cursor on ("": from the beginning), and how much.
-func (q request) page() (cursor alloc.Cursor, limit int, err error) {
-	limit, err = q.limit()
-	return alloc.Cursor(q.query.Get("cursor")), limit, err
 }

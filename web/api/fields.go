@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -80,6 +81,36 @@ func parseNumber(name, s string) (alloc.Number, error) {
 	return alloc.Number(n), nil
 }
 
+// seconds reads a number of seconds within its bounds.
+func seconds(name string, least int64, most time.Duration, to *int64) field {
+	read := whole(name, to).read
+	return field{name, func(value []byte) error {
+		if err := read(value); err != nil {
+			return err
+		}
+		if bound := int64(most / time.Second); *to < least || *to > bound {
+			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %d to %d seconds; leave it out for its default", name, least, bound)
+		}
+		return nil
+	}}
+}
+
+// moment reads a point in time, as RFC 3339 writes it.
+func moment(name string, to *time.Time) field {
+	return field{name, func(value []byte) error {
+		s, err := readString(name, value)
+		if err != nil {
+			return err
+		}
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil || t.Year() < 1 || t.Year() > 9999 {
+			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be a time such as 2030-01-31T12:00:00Z", name)
+		}
+		*to = t.UTC()
+		return nil
+	}}
+}
+
 // text reads a string.
 func text[T ~string](name string, to *T) field {
 	return field{name, func(value []byte) error {
@@ -123,7 +154,7 @@ func textMap(name string, to *map[string]string) field {
 }
 
 // texts reads a list of strings.
-func texts(name string, to *[]string) field {
+func texts[T ~string](name string, to *[]T) field {
 	return field{name, func(value []byte) error {
 		if kindOf(value) != "a list" {
 			return wrongType(name, "a list of strings", value)
@@ -132,13 +163,13 @@ func texts(name string, to *[]string) field {
 		if err := json.Unmarshal(value, &raw); err != nil {
 			return notRead(name, err)
 		}
-		list := make([]string, len(raw))
+		list := make([]T, len(raw))
 		for i, value := range raw {
 			s, err := readString(name+"["+strconv.Itoa(i)+"]", value)
 			if err != nil {
 				return err
 			}
-			list[i] = s
+			list[i] = T(s)
 		}
 		*to = list
 		return nil

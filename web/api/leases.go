@@ -19,10 +19,9 @@ func (b *countBody) fields() []field {
 	return []field{whole("count", &b.Count)}
 }
 
-func (a api) leaseRequest(ctx context.Context, q request, b countBody) (alloc.LeaseRequest, error) {
-	key, err := q.idempotencyKey()
+func leaseRequest(ctx context.Context, q request, b countBody) alloc.LeaseRequest {
 	web.Note(ctx, slog.Int64(web.KeyCount, int64(b.Count)))
-	return alloc.LeaseRequest{Sequence: q.sequence(), Count: b.Count, Key: key, Print: canonical(b)}, err
+	return alloc.LeaseRequest{Sequence: q.sequence(), Count: b.Count, Key: q.key, Print: canonical(b)}
 }
 
 type leaseAnswer struct {
@@ -34,11 +33,7 @@ type leaseAnswer struct {
 }
 
 func (a api) lease(ctx context.Context, q request, b countBody) (answer, error) {
-	r, err := a.leaseRequest(ctx, q, b)
-	if err != nil {
-		return answer{}, err
-	}
-	got, err := a.svc.Lease(ctx, r)
+	got, err := a.svc.Lease(ctx, leaseRequest(ctx, q, b))
 	if err != nil {
 		return answer{}, err
 	}
@@ -54,10 +49,7 @@ type nextAnswer struct {
 }
 
 func (a api) next(ctx context.Context, q request, b countBody) (answer, error) {
-	r, err := a.leaseRequest(ctx, q, b)
-	if err != nil {
-		return answer{}, err
-	}
+	r := leaseRequest(ctx, q, b)
 	numbers, replayed, err := a.svc.Next(ctx, r)
 	if err != nil {
 		return answer{}, err
@@ -91,7 +83,15 @@ type ledgerAnswer struct {
 	Next     alloc.Cursor       `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
-func (a api) leases(ctx context.Context, q request) (answer, error) {
+var ledgerColumns = []column[ledgerEntry]{
+	{"start", func(e ledgerEntry) string { return decimal(e.Start) }},
+	{"end", func(e ledgerEntry) string { return decimal(e.End) }},
+	{"epoch", func(e ledgerEntry) string { return decimal(e.Epoch) }},
+	{"client", func(e ledgerEntry) string { return string(e.Client) }},
+	{"leased_at", func(e ledgerEntry) string { return when(e.Leased) }},
+}
+
+func (a api) listLeases(ctx context.Context, q request) (answer, error) {
 	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
@@ -105,5 +105,5 @@ func (a api) leases(ctx context.Context, q request) (answer, error) {
 	for _, r := range records {
 		body.Leases = append(body.Leases, ledgerEntry{Start: r.Start, End: r.End, Epoch: r.Epoch, Client: r.By, Leased: utc(r.At)})
 	}
-	return answer{status: http.StatusOK, body: body}, nil
+	return q.listed(body, listOf("leases", ledgerColumns, body.Leases, next))
 }

@@ -11,16 +11,16 @@ import (
 
 // handlerOf serves those routes of the table that are wanted. What http.ServeMux would answer by itself in plain text
 // or by a redirect is a problem document here: each path is registered once, and its methods are told apart behind it.
-func handlerOf(routes []Route, wanted func(Function) bool) http.Handler {
+func handlerOf(svc *alloc.Service, wanted func(Function) bool) http.Handler {
 	paths := map[string]methods{}
-	for _, rt := range routes {
+	for _, rt := range Routes(svc) {
 		if !wanted(rt.Function) {
 			continue
 		}
 		if paths[rt.Path] == nil {
 			paths[rt.Path] = methods{}
 		}
-		paths[rt.Path][rt.Method] = rt
+		paths[rt.Path][rt.Method] = served{rt, svc}
 	}
 	mux := http.NewServeMux()
 	for path, m := range paths {
@@ -33,7 +33,7 @@ func handlerOf(routes []Route, wanted func(Function) bool) http.Handler {
 }
 
 // methods are the routes of one path.
-type methods map[string]Route
+type methods map[string]served
 
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method := r.Method

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"idpool/alloc"
@@ -75,12 +76,8 @@ func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
 // putPool creates the pool, or with If-Match changes it.
 func (a api) putPool(ctx context.Context, q request, c poolConfig) (answer, error) {
 	name := q.pool()
-	version, err := ifMatch(q.http.Header)
-	if err != nil {
-		return answer{}, err
-	}
-	if version != 0 {
-		p, err := a.svc.ChangePool(ctx, name, version, alloc.PoolConfig(c))
+	if q.ifMatch != 0 {
+		p, err := a.svc.ChangePool(ctx, name, q.ifMatch, alloc.PoolConfig(c))
 		return answer{status: http.StatusOK, body: newPoolAnswer(p), version: p.Version}, err
 	}
 	p, created, err := a.svc.CreatePool(ctx, name, alloc.PoolConfig(c))
@@ -116,7 +113,44 @@ type poolsAnswer struct {
 	Next  alloc.Cursor `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
-func (a api) pools(ctx context.Context, q request) (answer, error) {
+var poolColumns = []column[poolAnswer]{
+	{"name", func(p poolAnswer) string { return string(p.Name) }},
+	{"state", func(p poolAnswer) string { return string(p.State) }},
+	{"version", func(p poolAnswer) string { return decimal(p.Version) }},
+	{"created_at", func(p poolAnswer) string { return when(p.Created) }},
+	{"description", func(p poolAnswer) string { return p.Config.Description }},
+	{"policy", func(p poolAnswer) string { return string(p.Config.Policy) }},
+	{"fold_case", func(p poolAnswer) string { return strconv.FormatBool(p.Config.FoldCase) }},
+	{"max_batch", func(p poolAnswer) string { return decimal(p.Config.MaxBatch) }},
+	{"on_release", func(p poolAnswer) string { return string(p.Config.OnRelease) }},
+	{"require_key", func(p poolAnswer) string { return strconv.FormatBool(p.Config.RequireKey) }},
+	levelColumn("available", func(l levelAnswer) string { return decimal(l.Available) }),
+	levelColumn("seeded", func(l levelAnswer) string { return decimal(l.Seeded) }),
+	levelColumn("held", func(l levelAnswer) string { return decimal(l.Held) }),
+	levelColumn("claimed", func(l levelAnswer) string { return decimal(l.Claimed) }),
+	levelColumn("returning", func(l levelAnswer) string { return decimal(l.Returning) }),
+	levelColumn("retired", func(l levelAnswer) string { return decimal(l.Retired) }),
+	levelColumn("forgotten", func(l levelAnswer) string { return decimal(l.Forgotten) }),
+	levelColumn("counted_at", func(l levelAnswer) string { return when(l.CountedAt) }),
+	{"level_error", func(p poolAnswer) string {
+		if p.LevelError == nil {
+			return ""
+		}
+		return string(p.LevelError.Code)
+	}},
+}
+
+// levelColumn is empty where the level could not be read.
+func levelColumn(name string, value func(levelAnswer) string) column[poolAnswer] {
+	return column[poolAnswer]{name, func(p poolAnswer) string {
+		if p.Level == nil {
+			return ""
+		}
+		return value(*p.Level)
+	}}
+}
+
+func (a api) listPools(ctx context.Context, q request) (answer, error) {
 	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
@@ -129,13 +163,13 @@ func (a api) pools(ctx context.Context, q request) (answer, error) {
 	for i, s := range pools {
 		body.Pools[i] = newPoolStatus(ctx, s)
 	}
-	return answer{status: http.StatusOK, body: body}, nil
+	return q.listed(body, listOf("pools", poolColumns, body.Pools, next))
 }
 
-// setPool pauses, resumes, drains or deletes.
+// setPool pauses, resumes, drains or deletes; with If-Match only the version that the client knows.
 func (a api) setPool(to alloc.PoolState) endpoint {
 	return func(ctx context.Context, q request) (answer, error) {
-		p, err := a.svc.SetPoolState(ctx, q.pool(), 0, to)
+		p, err := a.svc.SetPoolState(ctx, q.pool(), q.ifMatch, to)
 		if err != nil {
 			return answer{}, err
 		}

@@ -6,75 +6,145 @@ import (
 	"idpool/alloc"
 )
 
-// Function names the deployed function that serves a route.
-type Function string
-
-// The functions. They are split by what they may do to the table, not by address.
-const (
-	FunctionAllocate Function = "allocate"
-	FunctionAdmin    Function = "admin"
-)
-
-// Route is one row of the table of routes.
-type Route struct {
-	Method   string
-	Path     string // a pattern of http.ServeMux, without method
-	Function Function
-
-	open  bool     // for everybody, without a credential
-	query []string // the query parameters that it knows; others are refused
-	run   endpoint
-}
-
 // Routes is the table of all routes. The service may be nil for a caller that only wants to know them.
 func Routes(svc *alloc.Service) []Route {
 	a := api{svc}
-	page := []string{"cursor", "limit"}
+	var table []Route
+	for _, part := range [][]Route{a.allocation(), a.pools(), a.sequences(), a.credentials(), a.work()} {
+		table = append(table, part...)
+	}
+	return table
+}
+
+// The path values that name what a route is on, and the beginnings of paths.
+const (
+	onPool     = "pool"
+	onSequence = "sequence"
+	onJob      = "job" // what is permitted on its pool
+
+	pool       = "/v1/pools/{pool}"
+	sequence   = "/v1/sequences/{sequence}"
+	credential = "/v1/credentials/{credential}"
+	job        = "/v1/jobs/{job}"
+)
+
+const (
+	get  = http.MethodGet
+	put  = http.MethodPut
+	post = http.MethodPost
+	del  = http.MethodDelete
+)
+
+// listQuery is what every list takes.
+func listQuery() []string { return []string{"cursor", "limit", "format"} }
+
+// allocation is what takes IDs and numbers, and gives them back.
+func (a api) allocation() []Route {
+	take := func(path, operation string, need alloc.Action, on string, keys Keys, read reader) Route {
+		return Route{Method: post, Path: path, Operation: operation, Function: FunctionAllocate, Need: need, On: on, Keys: keys, read: read}
+	}
 	return []Route{
-		{Method: http.MethodGet, Path: "/healthz", Function: FunctionAllocate, run: a.healthy, open: true},
-		{Method: http.MethodPost, Path: "/v1/pools/{pool}/claims", Function: FunctionAllocate, run: withBody(a.claim)},
-		{Method: http.MethodGet, Path: "/v1/pools/{pool}/ids", Function: FunctionAllocate, run: a.inspect, query: []string{"id"}},
-		{Method: http.MethodPost, Path: "/v1/sequences/{sequence}/leases", Function: FunctionAllocate, run: withBody(a.lease)},
-		{Method: http.MethodPost, Path: "/v1/sequences/{sequence}/next", Function: FunctionAllocate, run: withBody(a.next)},
-
-		{Method: http.MethodGet, Path: "/readyz", Function: FunctionAdmin, run: a.ready, open: true},
-		{Method: http.MethodGet, Path: "/v1/pools", Function: FunctionAdmin, run: a.pools, query: page},
-		{Method: http.MethodPut, Path: "/v1/pools/{pool}", Function: FunctionAdmin, run: withBody(a.putPool)},
-		{Method: http.MethodGet, Path: "/v1/pools/{pool}", Function: FunctionAdmin, run: a.pool},
-		{Method: http.MethodDelete, Path: "/v1/pools/{pool}", Function: FunctionAdmin, run: withoutBody(a.setPool(alloc.PoolDeleted))},
-		{Method: http.MethodPost, Path: "/v1/pools/{pool}/pause", Function: FunctionAdmin, run: withoutBody(a.setPool(alloc.PoolPaused))},
-		{Method: http.MethodPost, Path: "/v1/pools/{pool}/resume", Function: FunctionAdmin, run: withoutBody(a.setPool(alloc.PoolActive))},
-		{Method: http.MethodPost, Path: "/v1/pools/{pool}/drain", Function: FunctionAdmin, run: withoutBody(a.setPool(alloc.PoolDraining))},
-		{Method: http.MethodPost, Path: "/v1/pools/{pool}/seed", Function: FunctionAdmin, run: a.seed, query: []string{"column", "header"}},
-		{Method: http.MethodPost, Path: "/v1/pools/{pool}/sweep", Function: FunctionAdmin, run: withoutBody(a.sweep)},
-		{Method: http.MethodPost, Path: "/v1/tend", Function: FunctionAdmin, run: withoutBody(a.tend)},
-
-		{Method: http.MethodGet, Path: "/v1/sequences", Function: FunctionAdmin, run: a.sequences, query: page},
-		{Method: http.MethodPut, Path: "/v1/sequences/{sequence}", Function: FunctionAdmin, run: withBody(a.putSequence)},
-		{Method: http.MethodGet, Path: "/v1/sequences/{sequence}", Function: FunctionAdmin, run: a.sequence},
-		{Method: http.MethodDelete, Path: "/v1/sequences/{sequence}", Function: FunctionAdmin, run: withoutBody(a.setSequence(alloc.SequenceDeleted))},
-		{Method: http.MethodPost, Path: "/v1/sequences/{sequence}/pause", Function: FunctionAdmin, run: withoutBody(a.setSequence(alloc.SequencePaused))},
-		{Method: http.MethodPost, Path: "/v1/sequences/{sequence}/resume", Function: FunctionAdmin, run: withoutBody(a.setSequence(alloc.SequenceActive))},
-		{Method: http.MethodGet, Path: "/v1/sequences/{sequence}/leases", Function: FunctionAdmin, run: a.leases, query: page},
-
-		{Method: http.MethodGet, Path: "/v1/audit", Function: FunctionAdmin, run: a.trail, query: page},
+		{Method: get, Path: "/healthz", Operation: "health", Function: FunctionAllocate, Open: true, read: plain(a.healthy)},
+		take(pool+"/claims", "claim", alloc.ActionClaim, onPool, KeysOwn, withBody(a.claim)),
+		take(pool+"/confirm", "confirm", alloc.ActionClaim, onPool, KeysAnswered, withBody(a.settle(alloc.EventConfirm))),
+		take(pool+"/release", "release", alloc.ActionClaim, onPool, KeysAnswered, withBody(a.settle(alloc.EventRelease))),
+		take(pool+"/retire", "retire", alloc.ActionClaim, onPool, KeysAnswered, withBody(a.settle(alloc.EventRetire))),
+		take(sequence+"/leases", "lease", alloc.ActionLease, onSequence, KeysOwn, withBody(a.lease)),
+		take(sequence+"/next", "next", alloc.ActionLease, onSequence, KeysOwn, withBody(a.next)),
+		{
+			Method: get, Path: pool + "/ids", Operation: "inspectID", Function: FunctionAllocate, Need: alloc.ActionRead, On: onPool,
+			Query: []string{"id"}, read: plain(a.inspect),
+		},
 	}
 }
 
-// api has the endpoints.
-type api struct{ svc *alloc.Service }
-
-// All serves every route, for a program that is the whole system.
-func All(svc *alloc.Service) http.Handler {
-	return handlerOf(Routes(svc), func(Function) bool { return true })
+// pools is the administration of pools.
+func (a api) pools() []Route {
+	manage := func(method, path, operation string, read reader) Route {
+		return Route{
+			Method: method, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionManage, On: onPool,
+			Keys: KeysAnswered, Conditional: true, read: read,
+		}
+	}
+	return []Route{
+		{Method: get, Path: "/v1/pools", Operation: "listPools", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listPools)},
+		{Method: get, Path: pool, Operation: "getPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool, read: plain(a.pool)},
+		manage(put, pool, "putPool", withBody(a.putPool)),
+		manage(del, pool, "deletePool", withoutBody(a.setPool(alloc.PoolDeleted))),
+		manage(post, pool+"/pause", "pausePool", withoutBody(a.setPool(alloc.PoolPaused))),
+		manage(post, pool+"/resume", "resumePool", withoutBody(a.setPool(alloc.PoolActive))),
+		manage(post, pool+"/drain", "drainPool", withoutBody(a.setPool(alloc.PoolDraining))),
+		{
+			Method: post, Path: pool + "/seed", Operation: "seedPool", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onPool,
+			Query: []string{"column", "header"}, Keys: KeysAnswered, read: a.seed,
+		},
+		{
+			Method: post, Path: pool + "/sweep", Operation: "sweepPool", Function: FunctionAdmin, Need: alloc.ActionTend, On: onPool,
+			Keys: KeysAnswered, read: withoutBody(a.sweep),
+		},
+		{
+			Method: post, Path: pool + "/exports", Operation: "exportPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool,
+			Keys: KeysAnswered, read: withBody(a.export),
+		},
+	}
 }
 
-// Allocate serves the routes of the function allocate.
-func Allocate(svc *alloc.Service) http.Handler {
-	return handlerOf(Routes(svc), func(f Function) bool { return f == FunctionAllocate })
+// sequences is the administration of sequences.
+func (a api) sequences() []Route {
+	manage := func(method, path, operation string, read reader) Route {
+		return Route{
+			Method: method, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionManage, On: onSequence,
+			Keys: KeysAnswered, Conditional: true, read: read,
+		}
+	}
+	return []Route{
+		{Method: get, Path: "/v1/sequences", Operation: "listSequences", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listSequences)},
+		{Method: get, Path: sequence, Operation: "getSequence", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence, read: plain(a.sequence)},
+		manage(put, sequence, "putSequence", withBody(a.putSequence)),
+		manage(del, sequence, "deleteSequence", withoutBody(a.setSequence(alloc.SequenceDeleted))),
+		manage(post, sequence+"/pause", "pauseSequence", withoutBody(a.setSequence(alloc.SequencePaused))),
+		manage(post, sequence+"/resume", "resumeSequence", withoutBody(a.setSequence(alloc.SequenceActive))),
+		{
+			Method: get, Path: sequence + "/leases", Operation: "listLeases", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence,
+			Query: listQuery(), List: true, read: plain(a.listLeases),
+		},
+	}
 }
 
-// Admin serves the routes of the function admin.
-func Admin(svc *alloc.Service) http.Handler {
-	return handlerOf(Routes(svc), func(f Function) bool { return f == FunctionAdmin })
+// credentials is the administration of credentials.
+func (a api) credentials() []Route {
+	need := func(rt Route) Route {
+		rt.Function, rt.Need, rt.On = FunctionAdmin, alloc.ActionCredentials, Everything
+		return rt
+	}
+	return []Route{
+		need(Route{Method: get, Path: "/v1/credentials", Operation: "listCredentials", Query: listQuery(), List: true, read: plain(a.listCredentials)}),
+		need(Route{Method: post, Path: "/v1/credentials", Operation: "createCredential", Keys: KeysAnswered, read: withBody(a.createCredential)}),
+		need(Route{Method: get, Path: credential, Operation: "getCredential", read: plain(a.credential)}),
+		need(Route{Method: put, Path: credential, Operation: "putCredential", Keys: KeysAnswered, Conditional: true, read: withBody(a.putCredential)}),
+		need(Route{Method: post, Path: credential + "/rotate", Operation: "rotateCredential", Keys: KeysAnswered, Conditional: true, read: withBody(a.rotateCredential)}),
+		need(Route{Method: post, Path: credential + "/revoke", Operation: "revokeCredential", Keys: KeysAnswered, Conditional: true, read: withoutBody(a.revokeCredential)}),
+	}
+}
+
+// work is jobs, the schedule's work, and what shows how things are.
+func (a api) work() []Route {
+	return []Route{
+		{Method: get, Path: "/readyz", Operation: "ready", Function: FunctionAdmin, Open: true, read: plain(a.ready)},
+		{Method: get, Path: "/v1/jobs", Operation: "listJobs", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listJobs)},
+		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob, read: plain(a.job)},
+		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob, read: plain(a.jobPart)},
+		{
+			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob,
+			Keys: KeysAnswered, read: withoutBody(a.cancelJob),
+		},
+		{
+			Method: post, Path: "/v1/tend", Operation: "tend", Function: FunctionAdmin, Need: alloc.ActionTend, On: Everything,
+			Keys: KeysAnswered, read: withoutBody(a.tend),
+		},
+		{
+			Method: get, Path: "/v1/audit", Operation: "listAudit", Function: FunctionAdmin, Need: alloc.ActionRead, On: Everything,
+			Query: listQuery(), List: true, read: plain(a.listTrail),
+		},
+	}
 }

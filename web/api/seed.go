@@ -13,9 +13,11 @@ import (
 // seedAdvice is what to do with a file that is too large for one request.
 const seedAdvice = "split it into parts of at most 1 MB and send them one after the other; what is in the pool already is counted as duplicate, never added twice"
 
-type idsBody struct{ ids []string }
+type idsBody struct {
+	IDs []string `json:"ids"`
+}
 
-func (b *idsBody) fields() []field { return []field{texts("ids", &b.ids)} }
+func (b *idsBody) fields() []field { return []field{texts("ids", &b.IDs)} }
 
 type seedAnswer struct {
 	Pool      alloc.PoolName `json:"pool"`
@@ -52,26 +54,25 @@ func findings(list []alloc.SeedFinding) []finding {
 	return out
 }
 
-// seed adds the IDs of a file or list.
-func (a api) seed(ctx context.Context, q request) (answer, error) {
-	key, err := q.idempotencyKey()
+// seed reads the IDs of a file or list, and adds them.
+func (a api) seed(q request) (work, error) {
+	file, err := readSeed(q)
 	if err != nil {
-		return answer{}, err
+		return work{}, err
 	}
-	entries, warnings, err := seedEntries(q)
-	if err != nil {
-		return answer{}, err
-	}
-	web.Note(ctx, slog.Int(web.KeyCount, len(entries)))
-	r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: entries, Key: key})
-	switch {
-	case err == nil:
-		return answer{status: http.StatusOK, body: newSeedAnswer(r, warnings)}, nil
-	case r.Added+r.Duplicate+r.Conflict > 0:
-		return answer{}, web.WithReport(err, newSeedAnswer(r, warnings))
-	default:
-		return answer{}, err
-	}
+	return work{print: file.print, do: func(ctx context.Context, q request) (answer, error) {
+		web.Note(ctx, slog.Int(web.KeyCount, len(file.entries)))
+		// The intent names the job: every attempt with the same key is the same seeding.
+		r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: file.entries, Key: string(q.intent)})
+		switch {
+		case err == nil:
+			return answer{status: http.StatusOK, body: newSeedAnswer(r, file.warnings)}, nil
+		case r.Added+r.Duplicate+r.Conflict > 0:
+			return answer{}, web.WithReport(err, newSeedAnswer(r, file.warnings))
+		default:
+			return answer{}, err
+		}
+	}}, nil
 }
 
 func newSeedAnswer(r alloc.SeedReport, ofFile []string) seedAnswer {
@@ -95,43 +96,50 @@ func seedWarnings(r alloc.SeedReport, ofFile []string) []string {
 	return warnings
 }
 
-// seedEntries reads the body in the form that its Content-Type announces.
-func seedEntries(q request) (entries []alloc.SeedEntry, warnings []string, err error) {
+// seedFile is what a body brings.
+type seedFile struct {
+	entries  []alloc.SeedEntry
+	warnings []string
+	print    string // see work
+}
+
+// readSeed reads the body in the form that its Content-Type announces.
+func readSeed(q request) (seedFile, error) {
 	media, err := mediaType(q)
 	if err != nil {
-		return nil, nil, err
+		return seedFile{}, err
 	}
 	switch media {
 	case "application/json":
-		entries, err = seedList(q)
-		return entries, nil, err
+		return readSeedList(q)
 	case "text/csv", "text/plain":
-		return seedFile(q, media == "text/csv")
+		return readSeedText(q, media)
 	}
-	return nil, nil, alloc.Errorf(web.CodeUnsupportedMediaType,
+	return seedFile{}, alloc.Errorf(web.CodeUnsupportedMediaType,
 		`send the IDs as text/csv, as text/plain with one ID per line, or as application/json {"ids": ["…"]}, and say which in Content-Type`)
 }
 
-func seedList(q request) ([]alloc.SeedEntry, error) {
+func readSeedList(q request) (seedFile, error) {
 	if len(q.query) > 0 {
-		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "column and header are for files; leave them out with a JSON body")
+		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "column and header are for files; leave them out with a JSON body")
 	}
 	var b idsBody
 	if err := readJSON(q, b.fields(), seedAdvice); err != nil {
-		return nil, err
+		return seedFile{}, err
 	}
-	if b.ids == nil {
-		return nil, alloc.Errorf(alloc.CodeInvalidRequest, `the body must have the field ids, a list of strings: {"ids": ["…"]}`)
+	if b.IDs == nil {
+		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, `the body must have the field ids, a list of strings: {"ids": ["…"]}`)
 	}
-	entries := make([]alloc.SeedEntry, len(b.ids))
-	for i, id := range b.ids {
+	entries := make([]alloc.SeedEntry, len(b.IDs))
+	for i, id := range b.IDs {
 		entries[i] = alloc.SeedEntry{Line: i + 1, Raw: id}
 	}
-	return entries, nil
+	return seedFile{entries: entries, print: canonical(b)}, nil
 }
 
-func seedFile(q request, csv bool) (entries []alloc.SeedEntry, warnings []string, err error) {
-	format := alloc.SeedFormat{CSV: csv, Column: q.query.Get("column")}
+// readSeedText reads a file. Its canonical form is the file itself, under its type.
+func readSeedText(q request, media string) (seedFile, error) {
+	format := alloc.SeedFormat{CSV: media == "text/csv", Column: q.query.Get("column")}
 	switch header := q.query.Get("header"); header {
 	case "":
 	case "true":
@@ -139,11 +147,12 @@ func seedFile(q request, csv bool) (entries []alloc.SeedEntry, warnings []string
 	case "false":
 		format.Header = alloc.HeaderNo
 	default:
-		return nil, nil, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
+		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
 	}
 	data, err := web.ReadBody(q.http, seedAdvice)
 	if err != nil {
-		return nil, nil, err
+		return seedFile{}, err
 	}
-	return alloc.ReadSeed(data, format)
+	entries, warnings, err := alloc.ReadSeed(data, format)
+	return seedFile{entries, warnings, media + "\n" + string(data)}, err
 }

@@ -9,12 +9,13 @@ import (
 	"idpool/alloc"
 )
 
+// sequenceBody is the configuration that a client wants.
 type sequenceBody struct {
-	config alloc.SequenceConfig
+	Config alloc.SequenceConfig
 }
 
 func (b *sequenceBody) fields() []field {
-	c := &b.config
+	c := &b.Config
 	return []field{
 		text("description", &c.Description),
 		number("start", func(n alloc.Number) error {
@@ -30,6 +31,7 @@ func (b *sequenceBody) fields() []field {
 		}),
 		positive("max_lease", &c.MaxLease),
 		positive("segment", &c.Segment),
+		flag("require_key", &c.RequireKey),
 	}
 }
 
@@ -39,6 +41,7 @@ type sequenceConfig struct {
 	Limit       alloc.Number `json:"limit,string"`
 	MaxLease    alloc.Count  `json:"max_lease"`
 	Segment     alloc.Count  `json:"segment"`
+	RequireKey  bool         `json:"require_key"`
 }
 
 type sequenceAnswer struct {
@@ -56,22 +59,20 @@ func newSequenceAnswer(s alloc.Sequence) sequenceAnswer {
 	c := s.Config
 	return sequenceAnswer{
 		Name: s.Name, State: s.State, Version: s.Version, Epoch: s.Epoch, Next: s.Next, End: c.Limit, Created: utc(s.Created),
-		Config: sequenceConfig{Description: c.Description, Start: c.Start, Limit: c.Limit, MaxLease: c.MaxLease, Segment: c.Segment},
+		Config: sequenceConfig{
+			Description: c.Description, Start: c.Start, Limit: c.Limit, MaxLease: c.MaxLease, Segment: c.Segment, RequireKey: c.RequireKey,
+		},
 	}
 }
 
 // putSequence creates the sequence, or with If-Match changes it.
 func (a api) putSequence(ctx context.Context, q request, b sequenceBody) (answer, error) {
 	name := q.sequence()
-	version, err := ifMatch(q.http.Header)
-	if err != nil {
-		return answer{}, err
-	}
-	if version != 0 {
-		s, err := a.svc.ChangeSequence(ctx, name, version, b.config)
+	if q.ifMatch != 0 {
+		s, err := a.svc.ChangeSequence(ctx, name, q.ifMatch, b.Config)
 		return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, err
 	}
-	s, created, err := a.svc.CreateSequence(ctx, name, b.config)
+	s, created, err := a.svc.CreateSequence(ctx, name, b.Config)
 	return answer{status: createdStatus(created), body: newSequenceAnswer(s), version: s.Version}, versionRequired(err, alloc.CodeSequenceExists)
 }
 
@@ -88,7 +89,23 @@ type sequencesAnswer struct {
 	Next      alloc.Cursor     `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
-func (a api) sequences(ctx context.Context, q request) (answer, error) {
+var sequenceColumns = []column[sequenceAnswer]{
+	{"name", func(s sequenceAnswer) string { return string(s.Name) }},
+	{"state", func(s sequenceAnswer) string { return string(s.State) }},
+	{"version", func(s sequenceAnswer) string { return decimal(s.Version) }},
+	{"epoch", func(s sequenceAnswer) string { return decimal(s.Epoch) }},
+	{"next", func(s sequenceAnswer) string { return decimal(s.Next) }},
+	{"end", func(s sequenceAnswer) string { return decimal(s.End) }},
+	{"created_at", func(s sequenceAnswer) string { return when(s.Created) }},
+	{"description", func(s sequenceAnswer) string { return s.Config.Description }},
+	{"start", func(s sequenceAnswer) string { return decimal(s.Config.Start) }},
+	{"limit", func(s sequenceAnswer) string { return decimal(s.Config.Limit) }},
+	{"max_lease", func(s sequenceAnswer) string { return decimal(s.Config.MaxLease) }},
+	{"segment", func(s sequenceAnswer) string { return decimal(s.Config.Segment) }},
+	{"require_key", func(s sequenceAnswer) string { return strconv.FormatBool(s.Config.RequireKey) }},
+}
+
+func (a api) listSequences(ctx context.Context, q request) (answer, error) {
 	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
@@ -101,18 +118,23 @@ func (a api) sequences(ctx context.Context, q request) (answer, error) {
 	for i, s := range sequences {
 		body.Sequences[i] = newSequenceAnswer(s)
 	}
-	return answer{status: http.StatusOK, body: body}, nil
+	return q.listed(body, listOf("sequences", sequenceColumns, body.Sequences, next))
 }
 
-// setSequence pauses, resumes or deletes.
+// setSequence pauses, resumes or deletes; with If-Match only the version that the client knows.
 func (a api) setSequence(to alloc.SequenceState) endpoint {
 	return func(ctx context.Context, q request) (answer, error) {
-		s, err := a.svc.SetSequenceState(ctx, q.sequence(), 0, to)
+		s, err := a.svc.SetSequenceState(ctx, q.sequence(), q.ifMatch, to)
 		if err != nil {
 			return answer{}, err
 		}
 		return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, nil
 	}
+}
+
+// decimal writes a number in digits.
+func decimal[N alloc.Number | alloc.Count | alloc.Version | alloc.Epoch | alloc.Generation | int](n N) string {
+	return string(appendNumber(nil, alloc.Number(n)))
 }
 
 func appendNumber(b []byte, n alloc.Number) []byte { return strconv.AppendUint(b, uint64(n), 10) }

@@ -91,7 +91,19 @@ type trailRecord struct {
 	Address string         `json:"address"`
 }
 
-func (a api) trail(ctx context.Context, q request) (answer, error) {
+var trailColumns = []column[trailRecord]{
+	{"id", func(r trailRecord) string { return r.ID }},
+	{"at", func(r trailRecord) string { return when(r.At) }},
+	{"client", func(r trailRecord) string { return string(r.Client) }},
+	{"action", func(r trailRecord) string { return r.Action }},
+	{"target", func(r trailRecord) string { return r.Target }},
+	{"detail", func(r trailRecord) string { return r.Detail }},
+	{"result", func(r trailRecord) string { return r.Result }},
+	{"request_id", func(r trailRecord) string { return r.Request }},
+	{"address", func(r trailRecord) string { return r.Address }},
+}
+
+func (a api) listTrail(ctx context.Context, q request) (answer, error) {
 	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
@@ -105,5 +117,5 @@ func (a api) trail(ctx context.Context, q request) (answer, error) {
 		r.At = r.At.UTC()
 		body.Records[i] = trailRecord(r)
 	}
-	return answer{status: http.StatusOK, body: body}, nil
+	return q.listed(body, listOf("audit", trailColumns, body.Records, next))
 }

@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	"idpool/alloc"
+	"idpool/web"
 )
-
-// etag is a version as an entity tag: "3", quotes included.
-func etag(v alloc.Version) string { return `"` + strconv.FormatInt(int64(v), 10) + `"` }
 
 // ifMatch returns the version that the client says it changes, 0 if it does not say. The header must be exactly one
 // entity tag as a GET has sent it: "*" would change what the client has not seen.
@@ -24,7 +22,7 @@ func ifMatch(h http.Header) (alloc.Version, error) {
 	}
 	s := strings.Trim(values[0], " \t")
 	n, err := strconv.ParseInt(strings.Trim(s, `"`), 10, 64)
-	if err != nil || n < 1 || etag(alloc.Version(n)) != s {
+	if err != nil || n < 1 || web.ETag(alloc.Version(n)) != s {
 		return 0, bad
 	}
 	return alloc.Version(n), nil

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+	"idpool/web"
+)
+
+// readKey reads the Idempotency-Key, "" without one. Whatever becomes of a request with one, the answer says for how long
+// the key is good.
+func readKey(w http.ResponseWriter, r *http.Request) (string, error) {
+	key, err := web.IdempotencyKey(r)
+	if key == "" || err != nil {
+		return "", err
+	}
+	web.Note(r.Context(), slog.Bool(web.KeyKeyed, true))
+	w.Header().Set("Idempotency-Key-Retention", strconv.Itoa(int(alloc.KeyRetention/time.Second)))
+	return key, nil
+}
+
+// once does the work of a request with a key once, and gives its answer to every repeat: the mechanism of all routes
+// with KeysAnswered. The service keeps the intent first, so that work that was cut off is carried out by whoever comes.
+func (rt served) once(ctx context.Context, q request, todo work) (answer, error) {
+	name, err := rt.permittedOn(ctx, q)
+	if err != nil {
+		return answer{}, err
+	}
+	var ours answer
+	record, replayed, err := rt.svc.Keyed(ctx, alloc.KeyedRequest{
+		Need: rt.Need, Name: name, Operation: rt.Operation, Resource: rt.resource(q), Key: q.key, Print: rt.print(q, todo.print),
+	}, func(ctx context.Context, intent alloc.Token) (record []byte, err error) {
+		q.intent = intent
+		if ours, err = todo.do(ctx, q); err != nil {
+			return nil, err
+		}
+		return ours.record()
+	})
+	switch {
+	case err != nil:
+		return answer{}, err
+	case !replayed, ours.kept != nil: // what is not kept is told by whoever has it
+		return ours, nil
+	}
+	return answerOf(record, todo.revive)
+}
+
+// permittedOn is the name for which the caller needs what the route needs.
+func (rt served) permittedOn(ctx context.Context, q request) (string, error) {
+	switch rt.On {
+	case Everything:
+		return Everything, nil
+	case onJob:
+		j, err := rt.svc.Job(ctx, q.job())
+		return string(j.Pool), err
+	}
+	return q.http.PathValue(rt.On), nil
+}
+
+// resource is what the path names: with client and operation it is the scope of a key.
+func (rt served) resource(q request) string {
+	for _, on := range []string{onPool, onSequence, onJob, "credential"} {
+		if name := q.http.PathValue(on); name != "" {
+			return on + "/" + name
+		}
+	}
+	return ""
+}
+
+// print is the canonical form of a whole request: two requests with one key are the same if it is.
+func (rt served) print(q request, body string) string {
+	return strings.Join([]string{rt.Method, rt.Path, rt.resource(q), q.query.Encode(), strconv.FormatInt(int64(q.ifMatch), 10), body}, "\n")
+}
+
+// record is an answer as it is kept.
+type record struct {
+	Status  int             `json:"status"`
+	Version alloc.Version   `json:"version,omitzero"`
+	Body    json.RawMessage `json:"body"`
+}
+
+func (a answer) record() ([]byte, error) {
+	body := a.kept
+	if body == nil {
+		body = a.body
+	}
+	data, err := encode(body)
+	if err != nil {
+		return nil, err
+	}
+	return encode(record{Status: a.status, Version: a.version, Body: data})
+}
+
+// answerOf is the answer that a record keeps.
+func answerOf(data []byte, revive func([]byte) (any, error)) (answer, error) {
+	var kept record
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return answer{}, alloc.Errorf(alloc.CodeInternal, "a kept answer cannot be read").Because(err)
+	}
+	a := answer{status: kept.Status, version: kept.Version, body: kept.Body, replayed: true}
+	if revive == nil {
+		return a, nil
+	}
+	body, err := revive(kept.Body)
+	if err != nil {
+		return answer{}, alloc.Errorf(alloc.CodeInternal, "the body of a kept answer cannot be read").Because(err)
+	}
+	a.body = body
+	return a, nil
+}
