@@ -12,9 +12,26 @@ import (
 type kind string
 
 const (
-	aPool     kind = "pool"
-	aSequence kind = "sequence"
+	aPool       kind = "pool"
+	aSequence   kind = "sequence"
+	aCredential kind = "credential"
 )
+
+// check refuses a name that none of the kind can have.
+func (k kind) check(name string) error {
+	if k == aCredential {
+		return CredentialID(name).check()
+	}
+	return CheckName(name)
+}
+
+// covered is what the scope for a step on the one of the name has to cover.
+func (k kind) covered(name string) string {
+	if k == aCredential {
+		return everything // what a credential may do has nothing to do with its ID
+	}
+	return name
+}
 
 // target is how the trail and the keys name one of the kind.
 func (k kind) target(name string) string { return string(k) + "/" + name }
@@ -81,7 +98,7 @@ const recordTimeout = 2 * time.Second
 type step struct {
 	need   Action
 	on     kind
-	name   string // of the pool or sequence
+	name   string // of the one of that kind
 	verb   string
 	detail func() string // asked for when the operation is over
 }
@@ -91,7 +108,14 @@ type step struct {
 // nobody and nothing to write down. A change whose record cannot be written is reported as failed with an unknown
 // outcome: repeating it repeats the record.
 func (s *Service) administer(ctx context.Context, st step, run func() error) error {
-	caller, err := s.admit(ctx, st.need, st.name)
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return err
+	}
+	if err := st.on.check(st.name); err != nil {
+		return err
+	}
+	_, err = s.permit(ctx, st.need, st.on.covered(st.name))
 	switch {
 	case err == nil:
 		err = run()

@@ -10,8 +10,8 @@ type AuditRecord struct {
 	ID      string // sorts by time; unique
 	At      time.Time
 	Client  ClientID
-	Action  string // "pool.create", "pool.seed", "sequence.pause" …
-	Target  string // "pool/NAME" or "sequence/NAME"
+	Action  string // "pool.create", "pool.seed", "sequence.pause", "credential.rotate" …
+	Target  string // "pool/NAME", "sequence/NAME" or "credential/ID"
 	Detail  string // what was to change, in words; at most MaxDetailBytes
 	Result  string // "ok" or the error code
 	Request string

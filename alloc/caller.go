@@ -122,7 +122,7 @@ func (s *Service) someone(ctx context.Context) (Caller, error) {
 		return Caller{}, Errorf(CodeUnauthenticated, "send a credential: Authorization: Bearer …")
 	}
 	if !c.Expires.IsZero() && !s.now().Before(c.Expires) {
-		return Caller{}, Errorf(CodeUnauthenticated, "this credential has expired; use another")
+		return Caller{}, expired()
 	}
 	return c, nil
 }

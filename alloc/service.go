@@ -11,6 +11,10 @@ import (
 type Config struct {
 	Store Store            // required
 	Now   func() time.Time // default time.Now
+
+	// VerifyFor is how long a secret that was verified is trusted without reading the Store: 0 for not at all, at most
+	// MaxVerifyFor. A revocation in another process holds that much later.
+	VerifyFor time.Duration
 }
 
 // Service has the operations of idpool. Each checks its caller's scopes first (CodeUnauthenticated, CodeForbidden), then
@@ -21,6 +25,7 @@ type Service struct {
 	segments *segments
 	quotas   *quotas
 	cursors  *cursors
+	verified *verified
 }
 
 // NewService returns a ready Service.
@@ -31,8 +36,11 @@ func NewService(c Config) (*Service, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.VerifyFor < 0 || c.VerifyFor > MaxVerifyFor {
+		return nil, fmt.Errorf("alloc: Config.VerifyFor must be 0 to %s", MaxVerifyFor)
+	}
 	return &Service{
-		store: c.Store, now: c.Now,
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor),
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }
