@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"idpool/alloc"
@@ -15,12 +16,16 @@ type keyedClaim struct {
 	// refusal is why the pool takes no new claims, if it does not. What was admitted before is finished all the same.
 	refusal error
 	have    map[listing]bool // claimed by this call
+	kept    map[listing]bool // comes back by itself, or is held no longer: as this call has read it
+
+	worked bool // there was something left to be done
+	stolen int  // listings that were tried and lost
 }
 
 // claimWithKey claims with a key: from warm stock, the put of the key record and the write of each ID. Before any
 // refusal the record is read, since a repeat needs no free ID, and before stock is brought in, since it needs none either.
 func (s *Store) claimWithKey(ctx context.Context, m *poolMemory, o alloc.ClaimOrder, refusal error) (alloc.Claim, error) {
-	c := &keyedClaim{s: s, m: m, order: o, refusal: refusal, have: map[listing]bool{}}
+	c := &keyedClaim{s: s, m: m, order: o, refusal: refusal, have: map[listing]bool{}, kept: map[listing]bool{}}
 	if refusal == nil && !m.suffices(int(o.Count), nil) {
 		there, err := s.table.Get(ctx, recordKey(o.Key.Hash))
 		if err != nil {
@@ -38,7 +43,7 @@ func (s *Store) claimWithKey(ctx context.Context, m *poolMemory, o alloc.ClaimOr
 		if err != nil {
 			return c.repeatOr(ctx, err)
 		}
-		r := newRecord(o.Key, plain(got), s.now())
+		r := newRecord(o, plain(got), s.now())
 		there, err := s.putRecord(ctx, r)
 		if err != nil {
 			if !isUnknown(err) {
@@ -62,7 +67,9 @@ func (s *Store) claimWithKey(ctx context.Context, m *poolMemory, o alloc.ClaimOr
 func (c *keyedClaim) repeatOr(ctx context.Context, refusal error) (alloc.Claim, error) {
 	switch alloc.CodeOf(refusal) {
 	case alloc.CodeUnavailable, alloc.CodeInternal:
-		return alloc.Claim{}, refusal // no refusal of the pool's: the table does not answer
+		if !c.ordered(refusal) {
+			return alloc.Claim{}, refusal // no refusal of the pool's: the table does not answer
+		}
 	}
 	there, err := c.s.table.Get(ctx, recordKey(c.order.Key.Hash))
 	if err != nil {
@@ -73,6 +80,11 @@ func (c *keyedClaim) repeatOr(ctx context.Context, refusal error) (alloc.Claim, 
 		return alloc.Claim{}, refusal
 	}
 	return claim, err
+}
+
+// ordered reports whether it is the order itself that brought the refusal.
+func (c *keyedClaim) ordered(refusal error) bool {
+	return c.order.Refusal != nil && errors.Is(refusal, c.order.Refusal)
 }
 
 // meet answers from the record that is there; gone says that none counts.
@@ -92,7 +104,7 @@ func (c *keyedClaim) meet(ctx context.Context, there Item) (claim alloc.Claim, g
 func (c *keyedClaim) taker(r *record) *taker {
 	t := &taker{
 		pool: c.order.Pool, token: r.token, by: c.order.By, owner: c.order.Owner, meta: c.order.Metadata,
-		keyHash: r.hash, at: r.born, expires: r.expires,
+		keyHash: r.hash, at: r.born, until: r.until, expires: r.expires,
 	}
 	if c.m != nil {
 		h, _ := c.m.last(c.s.now())
@@ -113,48 +125,83 @@ func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.C
 		if err != nil {
 			return alloc.Claim{}, unsettled(err)
 		}
-		if r.state != RecordEnded && slices.Contains(haul.outcomes, ended) {
-			// Released, or given back because another has given the record up: that says the record as it is now.
-			return alloc.Claim{}, c.whyEnded(ctx, r)
-		}
-		if r.state == RecordEnded {
-			return c.answerEnded(t, r, haul)
-		}
 		missing := of(haul, r.listings, lost)
-		if len(missing) == 0 {
-			claim := t.claim(r.listings)
-			claim.Replayed = met
-			return claim, nil
-		}
-		there, moved, err := c.exchange(ctx, t, r, haul, missing)
-		if err != nil {
-			return alloc.Claim{}, err
-		}
-		if moved {
-			if r, err = c.still(r, there); err != nil {
+		switch {
+		case haul.over():
+			// Given back or retired by its owner, or its hold has ended: unless another has given the record up, which it
+			// says as it is now.
+			now, err := c.again(ctx, r)
+			if err != nil {
 				return alloc.Claim{}, err
+			}
+			if now.version == r.version {
+				return c.answer(ctx, t, r, haul, met)
+			}
+			r = now
+		case len(missing) == 0 || r.state == RecordEnded:
+			return c.answer(ctx, t, r, haul, met)
+		default:
+			there, moved, err := c.exchange(ctx, t, r, haul, missing)
+			if err != nil {
+				return alloc.Claim{}, err
+			}
+			if moved {
+				if r, err = c.still(r, there); err != nil {
+					return alloc.Claim{}, err
+				}
 			}
 		}
 	}
 	return alloc.Claim{}, unsettled(poolBusy(c.order.Pool))
 }
 
-// whyEnded reads the record again and says why an ID of its is on its way back.
-func (c *keyedClaim) whyEnded(ctx context.Context, r *record) error {
+// answer answers what the record's token has or had. What is on its way back is told, and so is what it has no longer:
+// a record ends only when its claim was complete, or when the time of its holds is over.
+func (c *keyedClaim) answer(ctx context.Context, t *taker, r *record, h haul, met bool) (alloc.Claim, error) {
+	if err := c.keepHolds(ctx, t, of(h, r.listings, won)); err != nil {
+		return alloc.Claim{}, unsettled(err)
+	}
+	claim := t.claim(r.listings)
+	claim.Replayed, claim.Finished, claim.Lost = met, met && c.worked, c.stolen
+	for i, o := range h.outcomes {
+		switch o {
+		case won:
+		case retired:
+			claim.Ended = append(claim.Ended, alloc.EndedID{ID: claim.IDs[i], State: alloc.StateRetired})
+		default:
+			claim.Ended = append(claim.Ended, alloc.EndedID{ID: claim.IDs[i], State: alloc.StateReturning})
+		}
+	}
+	if len(claim.Ended) == len(claim.IDs) {
+		return alloc.Claim{}, keyEnded()
+	}
+	claim.Replayed = claim.Replayed || len(claim.Ended) > 0 // another has answered it before
+	return claim, nil
+}
+
+// keepHolds sees to it that what is held comes back by itself.
+func (c *keyedClaim) keepHolds(ctx context.Context, t *taker, ls []listing) error {
+	if !t.holds() {
+		return nil
+	}
+	ls = slices.DeleteFunc(ls, func(l listing) bool { return c.kept[l] })
+	c.worked = c.worked || len(ls) > 0
+	return c.s.keepHolds(ctx, t, ls)
+}
+
+// again reads the record again, which must still stand for what it did.
+func (c *keyedClaim) again(ctx context.Context, r *record) (*record, error) {
 	there, err := c.s.table.Get(ctx, recordKey(r.hash))
 	if err != nil {
-		return unsettled(err)
+		return nil, unsettled(err)
 	}
-	if _, err := c.still(r, there); err != nil {
-		return err
-	}
-	return keyEnded()
+	return c.still(r, there)
 }
 
 // still returns the record as it is now, if it still stands for what it did.
 func (c *keyedClaim) still(r *record, there Item) (*record, error) {
 	switch {
-	case there.Str(AttrToken) != r.token:
+	case there.Str(AttrToken) != r.token: // or it is gone
 		return nil, unsettled(poolBusy(c.order.Pool)) // it has expired under us
 	case there.Str(AttrState) == RecordFailed:
 		return nil, poolBusy(c.order.Pool) // given up by another who carried it out
@@ -164,24 +211,21 @@ func (c *keyedClaim) still(r *record, there Item) (*record, error) {
 	return decodeRecord(r.hash, there), nil
 }
 
-// haul claims those of the record's listings that this call has not claimed yet. Of a record that was met they are read
-// first, strongly, and one that has ended is only read.
+// haul claims those of the record's listings that this call has not claimed yet. Of a record that was met, or has ended,
+// they are read first, strongly; where it has ended, or an ID of it is on its way back, nothing more is claimed.
 func (c *keyedClaim) haul(ctx context.Context, t *taker, r *record, met bool) (haul, error) {
 	all := haul{outcomes: make([]outcome, len(r.listings))}
 	var open []int // what is still to be claimed
+	look := met || r.state == RecordEnded
 	states := map[alloc.ID]Item{}
-	if met {
-		ids := make([]alloc.ID, len(r.listings))
-		for i, l := range r.listings {
-			ids[i] = l.id
-		}
-		if err := c.s.readIDs(ctx, t.pool, ids, states); err != nil {
+	if look {
+		if err := c.look(ctx, t, r, states); err != nil {
 			return haul{}, err
 		}
 	}
 	for i, l := range r.listings {
 		switch {
-		case met:
+		case look:
 			all.outcomes[i] = t.standing(states[l.id], l)
 		case c.have[l]:
 			all.outcomes[i] = won
@@ -192,7 +236,7 @@ func (c *keyedClaim) haul(ctx context.Context, t *taker, r *record, met bool) (h
 			open = append(open, i)
 		}
 	}
-	if r.state == RecordEnded || len(open) == 0 {
+	if r.state == RecordEnded || all.over() || len(open) == 0 {
 		return all, nil
 	}
 	if c.m == nil {
@@ -202,8 +246,10 @@ func (c *keyedClaim) haul(ctx context.Context, t *taker, r *record, met bool) (h
 	for i, j := range open {
 		ls[i] = r.listings[j]
 	}
+	c.worked = true
 	rest := c.s.takeAll(ctx, t, ls)
 	c.m.learn(rest)
+	c.stolen += len(of(rest, ls, lost))
 	all.err = rest.err
 	for i, j := range open {
 		all.outcomes[j] = rest.outcomes[i]
@@ -214,14 +260,32 @@ func (c *keyedClaim) haul(ctx context.Context, t *taker, r *record, met bool) (h
 	return all, nil
 }
 
-// answerEnded answers a key of whose IDs some have come back or were retired.
-func (c *keyedClaim) answerEnded(t *taker, r *record, h haul) (alloc.Claim, error) {
-	if len(of(h, r.listings, won)) < len(r.listings) {
-		return alloc.Claim{}, keyEnded()
+// look reads the IDs of the record, and, where they are held, the return items by which they come back.
+func (c *keyedClaim) look(ctx context.Context, t *taker, r *record, states map[alloc.ID]Item) error {
+	n := len(r.listings)
+	keys := make([]Key, n, 2*n)
+	for i, l := range r.listings {
+		keys[i] = idKey(t.pool, l.id)
 	}
-	claim := t.claim(r.listings)
-	claim.Replayed = true
-	return claim, nil
+	if t.holds() {
+		for _, l := range r.listings {
+			keys = append(keys, returnKey(t.pool, l))
+		}
+	}
+	items, err := c.s.getAll(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i, l := range r.listings {
+		states[l.id] = items[i]
+		c.kept[l] = t.holds() && (items[n+i] != nil || items[i].Str(AttrState) != StateHeld && t.standing(items[i], l) == won)
+	}
+	return nil
+}
+
+// over reports whether an ID that was had is on its way back, or retired.
+func (h haul) over() bool {
+	return slices.Contains(h.outcomes, ended) || slices.Contains(h.outcomes, retired)
 }
 
 // exchange puts fresh listings in the place of those that were lost, or gives the record up where there are none. Where
@@ -253,8 +317,9 @@ func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, 
 	return there, moved, nil
 }
 
+// fresh takes listings for a record that was admitted: a refusal that came with the order is not about it.
 func (c *keyedClaim) fresh(ctx context.Context, n int, keep map[alloc.ID]bool) ([]stocked, error) {
-	if c.refusal != nil {
+	if c.refusal != nil && !c.ordered(c.refusal) {
 		return nil, c.refusal
 	}
 	return c.s.reserve(ctx, c.m, n, keep)

@@ -38,7 +38,13 @@ func TestK13AKeyedBatchWhoseAnswerIsLostAnywhereIsFinishedByARepeatInAnotherProc
 				}
 				answer := b.claim(b.open(), o)
 				again := b.claim(s, o)
-				again.Replayed = answer.Replayed
+				if met := answer.Replayed && n > 0 && n <= each && fault == dynamotest.LostRequest; met && !answer.Finished {
+					t.Errorf("the repeat that took what was left: got %+v, want it to say that it finished the claim", answer)
+				}
+				if again.Finished {
+					t.Errorf("the second repeat: got %+v, want nothing left to finish", again)
+				}
+				answer.Finished, again.Replayed = false, answer.Replayed
 				if diff := cmp.Diff(answer, again); diff != "" {
 					t.Errorf("two repeats (-first +second):\n%s", diff)
 				}
@@ -145,8 +151,11 @@ func TestALostListingOfAKeyedBatchIsExchangedAndTheOrderStays(t *testing.T) {
 		t.Error("Replayed: got true of the first answer")
 	}
 	distinct(t, first.IDs)
+	if first.Lost != 1 {
+		t.Errorf("Lost: got %d, want the one that another took", first.Lost)
+	}
 	again := b.claim(b.open(), o)
-	again.Replayed = false
+	again.Replayed, again.Lost = false, first.Lost
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the repeat (-first +repeat):\n%s", diff)
 	}

@@ -42,10 +42,12 @@ func (s *Store) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Claim, err
 
 // claimPlain claims without a key: for one ID from warm stock, one conditional write.
 func (s *Store) claimPlain(ctx context.Context, m *poolMemory, h *head, o alloc.ClaimOrder) (alloc.Claim, error) {
+	at := s.now().UTC().Truncate(time.Millisecond)
 	t := &taker{
 		pool: o.Pool, policy: h.pool.Config.Policy, token: string(alloc.NewToken()),
-		by: o.By, owner: o.Owner, meta: o.Metadata, at: s.now().UTC().Truncate(time.Millisecond),
+		by: o.By, owner: o.Owner, meta: o.Metadata, at: at, until: holdEnd(at, o.Hold),
 	}
+	stolen := 0
 	var have []listing
 	mine := map[alloc.ID]bool{}
 	for range claimRounds {
@@ -57,6 +59,7 @@ func (s *Store) claimPlain(ctx context.Context, m *poolMemory, h *head, o alloc.
 		haul := s.takeAll(ctx, t, ls)
 		m.learn(haul)
 		m.putBack(of(haul, got, untried))
+		stolen += len(of(haul, ls, lost))
 		for _, l := range of(haul, ls, won) {
 			have = append(have, l)
 			mine[l.id] = true
@@ -65,10 +68,21 @@ func (s *Store) claimPlain(ctx context.Context, m *poolMemory, h *head, o alloc.
 			return alloc.Claim{}, s.giveUp(ctx, t, have, haul.err)
 		}
 		if len(have) == int(o.Count) {
-			return t.claim(have), nil
+			return s.claimed(ctx, t, have, stolen)
 		}
 	}
 	return alloc.Claim{}, s.giveUp(ctx, t, have, poolBusy(o.Pool))
+}
+
+// claimed answers a claim without a key that has all of its IDs. Where it cannot see to it that those held come back, they
+// stay held until a sweep does.
+func (s *Store) claimed(ctx context.Context, t *taker, have []listing, stolen int) (alloc.Claim, error) {
+	if err := s.keepHolds(ctx, t, have); err != nil {
+		return alloc.Claim{}, unsettled(err)
+	}
+	claim := t.claim(have)
+	claim.Lost = stolen
+	return claim, nil
 }
 
 // giveUp gives back what a batch without a key has taken before it met err, and returns the error of the claim.
@@ -94,7 +108,11 @@ func (t *taker) claim(ls []listing) alloc.Claim {
 	for i, l := range ls {
 		ids[i] = l.id
 	}
-	return alloc.Claim{Pool: t.pool, IDs: ids, State: alloc.StateClaimed, Token: alloc.Token(t.token), At: t.at}
+	claim := alloc.Claim{Pool: t.pool, IDs: ids, State: alloc.StateClaimed, Token: alloc.Token(t.token), At: t.at}
+	if t.holds() {
+		claim.State, claim.HeldUntil = alloc.StateHeld, t.until
+	}
+	return claim
 }
 
 func plain(got []stocked) []listing {

@@ -36,9 +36,7 @@ func (s *Store) giveBack(ctx context.Context, t *taker, ls []listing) error {
 	items := make([]Item, len(ls))
 	errs := make([]error, len(ls))
 	each(len(ls), claimWidth, func(i int) {
-		items[i] = item(returnKey(t.pool, ls[i]), Item{
-			AttrID: string(ls[i].id), AttrGeneration: ls[i].gen, AttrToken: t.token, AttrReason: ReasonGivenUp, AttrDue: t.at.UnixMilli(),
-		})
+		items[i] = returnItem(t.pool, ls[i], t.token, ReasonGivenUp, 0)
 		errs[i] = s.insist(ctx, func() error { return s.table.Put(ctx, items[i], Absent(AttrPK)) })
 		if _, met := refusedBy(errs[i]); met {
 			errs[i] = nil
@@ -149,10 +147,11 @@ func (s *Store) finishReturn(ctx context.Context, pool alloc.PoolName, id alloc.
 	return s.free(ctx, pool, listing{id, it.Int(AttrGeneration)}, it.Str(AttrToken))
 }
 
-// free is step 5. That the ID has moved on means that somebody else has done it.
+// free is step 5. That the ID has moved on means that somebody else has done it. The token stays as the last one: by it a
+// release that is repeated later knows that it was done.
 func (s *Store) free(ctx context.Context, pool alloc.PoolName, l listing, token string) error {
 	_, err := s.table.Update(ctx, idKey(pool, l.id),
-		Update{Set: map[string]any{AttrState: StateFree, AttrGeneration: l.gen + 1}, Remove: ownership},
+		Update{Set: map[string]any{AttrState: StateFree, AttrGeneration: l.gen + 1, AttrLast: token}, Remove: ownership},
 		All(Eq(AttrState, StateReturning), Eq(AttrToken, token), Eq(AttrGeneration, l.gen)))
 	if _, met := refusedBy(err); met {
 		return nil

@@ -22,6 +22,8 @@ type head struct {
 	dirtyFrom  int64
 	dirtyTo    int64
 	counted    counts
+	retired    int64
+	retiredBy  string
 	token      string // of the creation
 }
 
@@ -37,6 +39,7 @@ func newPoolItem(name alloc.PoolName, c alloc.PoolConfig, now time.Time, token s
 		AttrPoolState: string(alloc.PoolActive), AttrVersion: int64(1), AttrBorn: now.UnixMilli(), AttrToken: token,
 		AttrPolicy: string(c.Policy), AttrFold: c.FoldCase,
 		AttrSeries: int64(1), AttrLow: int64(0), AttrNext: int64(0), AttrTail: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0),
+		AttrRetired: int64(0),
 	}
 	maps.Copy(it, changeable(c))
 	return item(headKey(name), it)
@@ -44,7 +47,9 @@ func newPoolItem(name alloc.PoolName, c alloc.PoolConfig, now time.Time, token s
 
 // changeable is the part of a configuration that ChangePool may change.
 func changeable(c alloc.PoolConfig) map[string]any {
-	return map[string]any{AttrMaxBatch: int64(c.MaxBatch), AttrDescription: c.Description}
+	return map[string]any{
+		AttrMaxBatch: int64(c.MaxBatch), AttrDescription: c.Description, AttrOnRelease: string(c.OnRelease), AttrRequireKey: c.RequireKey,
+	}
 }
 
 func decodeHead(name alloc.PoolName, it Item) *head {
@@ -52,17 +57,15 @@ func decodeHead(name alloc.PoolName, it Item) *head {
 	_, wanted := it[AttrWanted]
 	return &head{
 		pool: alloc.Pool{
-			Name: name,
-			Config: alloc.PoolConfig{
-				Description: it.Str(AttrDescription), Policy: alloc.Policy(it.Str(AttrPolicy)),
-				FoldCase: it.Bool(AttrFold), MaxBatch: alloc.Count(it.Int(AttrMaxBatch)),
-			},
-			State: alloc.PoolState(it.Str(AttrPoolState)), Version: alloc.Version(it.Int(AttrVersion)), Created: fromMilli(it.Int(AttrBorn)),
+			Name:   name,
+			Config: poolConfigOf(it),
+			State:  alloc.PoolState(it.Str(AttrPoolState)), Version: alloc.Version(it.Int(AttrVersion)), Created: fromMilli(it.Int(AttrBorn)),
 		},
 		series: it.Int(AttrSeries), lo: it.Int(AttrLow), nx: it.Int(AttrNext), tl: it.Int(AttrTail),
 		published: it.Int(AttrPublished), seeded: it.Int(AttrSeeded),
 		rebuilding: rebuilding, wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
 		dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
+		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy),
 		counted: counts{
 			windowFree: it.Int(AttrWindowFree), dead: it.Int(AttrDead), held: it.Int(AttrHeld),
 			gone: it.Int(AttrGone), at: fromMilli(it.Int(AttrCountedAt)),
@@ -151,6 +154,9 @@ func decodeID(pool alloc.PoolName, id alloc.ID, it Item) alloc.IDRecord {
 		r.Token, r.By, r.Owner = alloc.Token(token), alloc.ClientID(it.Str(AttrBy)), it.Str(AttrOwner)
 		r.Metadata, r.At = it.Map(AttrMetadata), fromMilli(it.Int(AttrTaken))
 	}
+	if r.State == alloc.StateHeld {
+		r.HeldUntil = fromMilli(it.Int(AttrHoldEnd))
+	}
 	return r
 }
 
@@ -159,7 +165,7 @@ var stateOf = map[string]alloc.State{
 	StateReturning: alloc.StateReturning, StateRetired: alloc.StateRetired,
 }
 
-// ownership names the attributes that an ID has only while somebody has it.
+// ownership names the attributes that an ID has only while somebody has it, or nobody ever will.
 var ownership = []string{AttrToken, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata, AttrHoldEnd, AttrExpires}
 
 // expired reports whether the item counts as absent although TTL has not removed it yet.

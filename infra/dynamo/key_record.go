@@ -19,28 +19,34 @@ type record struct {
 	state    string
 	listings []listing
 	born     time.Time
-	expires  int64 // in seconds; 0 for never
+	until    time.Time // the IDs are held until then; zero to claim them for good
+	expires  int64     // in seconds; 0 for never
 }
 
-// newRecord is the intent to claim the listings.
-func newRecord(k *alloc.Key, ls []listing, now time.Time) *record {
+// newRecord is the intent to claim the listings, or to hold them: the hold's time begins with it, whoever carries it out.
+func newRecord(o alloc.ClaimOrder, ls []listing, now time.Time) *record {
+	born := now.UTC().Truncate(time.Millisecond)
 	return &record{
-		hash: k.Hash, token: string(alloc.NewToken()), version: 1, print: k.Fingerprint, state: RecordLive,
-		listings: ls, born: now.UTC().Truncate(time.Millisecond), expires: now.Add(alloc.KeyRetention).Unix(),
+		hash: o.Key.Hash, token: string(alloc.NewToken()), version: 1, print: o.Key.Fingerprint, state: RecordLive,
+		listings: ls, born: born, until: holdEnd(born, o.Hold), expires: now.Add(alloc.KeyRetention).Unix(),
 	}
 }
 
 func (r *record) item() Item {
-	return item(recordKey(r.hash), Item{
+	it := item(recordKey(r.hash), Item{
 		AttrState: r.state, AttrToken: r.token, AttrVersion: r.version, AttrPrint: r.print,
 		AttrListings: listingTexts(r.listings), AttrTaken: r.born.UnixMilli(), AttrExpires: r.expires,
 	})
+	if !r.until.IsZero() {
+		it[AttrHoldEnd] = r.until.UnixMilli()
+	}
+	return it
 }
 
 func decodeRecord(hash string, it Item) *record {
 	r := &record{
 		hash: hash, token: it.Str(AttrToken), version: it.Int(AttrVersion), print: it.Str(AttrPrint), state: it.Str(AttrState),
-		born: fromMilli(it.Int(AttrTaken)), expires: it.Int(AttrExpires),
+		born: fromMilli(it.Int(AttrTaken)), until: fromMilli(it.Int(AttrHoldEnd)), expires: it.Int(AttrExpires),
 	}
 	for _, text := range it.List(AttrListings) {
 		if l, ok := parseListing(text); ok {

@@ -50,7 +50,8 @@ const (
 	AttrKey      = "k" // of an ID or a return: hash of the key record
 	AttrOwner    = "o" // of an ID
 	AttrMetadata = "m" // of an ID
-	AttrHoldEnd  = "u" // of an ID: when its hold ends, in milliseconds
+	AttrHoldEnd  = "u" // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
+	AttrLast     = "y" // of an ID: the token that it came back from last
 
 	AttrLow       = "lo" // of a head: oldest chunk with unsettled listings
 	AttrNext      = "nx" // of a head: next chunk to lease
@@ -76,10 +77,12 @@ const (
 	AttrHeld       = "wh" // of a head: IDs held
 	AttrGone       = "wc" // of a head: IDs claimed, or forgotten
 	AttrCountedAt  = "wt" // of a head: when that was, in milliseconds
+	AttrRetired    = "rn" // of a head: IDs retired, counted as they are
+	AttrRetiredBy  = "rc" // of a head: the call that counted last
 
 	AttrListings = "l"  // of a chunk or key record: "generation ID" each
 	AttrBefore   = "bf" // of a chunk: listings in the chunks before it
-	AttrSource   = "x"  // of a chunk: who put it, unique to the put
+	AttrSource   = "x"  // of a chunk: who put it, unique to the put; of an ID retired or forgotten by a call: which call
 	AttrRelisted = "rl" // of a chunk: it may list what another one lists too
 	AttrPrint    = "fp" // of a key record: fingerprint of the request
 

@@ -11,9 +11,6 @@ import (
 
 var errPending = alloc.Errorf(alloc.CodeInternal, "not built yet")
 
-func (s *Store) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, error) {
-	return alloc.Settled{}, errPending
-}
 func (s *Store) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, answer []byte) (alloc.Kept, error) {
 	return alloc.Kept{}, errPending
 }

@@ -6,6 +6,19 @@ import (
 	"idpool/alloc"
 )
 
+// Attributes of a head that came later than others: where they are absent, the default holds.
+const (
+	AttrOnRelease  = "or" // what becomes of a released ID
+	AttrRequireKey = "rk" // a claim must have a key
+)
+
+func poolConfigOf(head Item) alloc.PoolConfig {
+	return alloc.PoolConfig{
+		Description: head.Str(AttrDescription), Policy: alloc.Policy(head.Str(AttrPolicy)), FoldCase: head.Bool(AttrFold),
+		MaxBatch: alloc.Count(head.Int(AttrMaxBatch)), OnRelease: alloc.OnRelease(head.Str(AttrOnRelease)), RequireKey: head.Bool(AttrRequireKey),
+	}.WithDefaults()
+}
+
 // CreatePool implements alloc.Pools. The catalogue item comes first, marked as creating, then the head, then the mark
 // becomes live: so a head that is missing tells what it means.
 func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (alloc.Pool, bool, error) {
@@ -93,9 +106,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 			return h.pool, nil // a repeat, or our own write whose answer was lost
 		}
 		if h.pool.Version != from {
-			e := alloc.Errorf(alloc.CodeVersionMismatch, "the pool %q was changed since: it is at version %d; read it again and repeat the change", name, h.pool.Version)
-			e.Current = h.pool.Version
-			return alloc.Pool{}, e
+			return alloc.Pool{}, versionMismatch("pool", string(name), h.pool.Version)
 		}
 		if err := h.pool.Config.CheckChange(config); err != nil {
 			return alloc.Pool{}, err
@@ -120,18 +131,29 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 		if err := h.pool.CheckTo(to); err != nil {
 			return alloc.Pool{}, err
 		}
+		if from != 0 && h.pool.Version != from {
+			return alloc.Pool{}, versionMismatch("pool", string(name), h.pool.Version)
+		}
 		if h.pool.State == to {
 			return h.pool, nil
 		}
 		if h.rebuilding {
 			return alloc.Pool{}, poolRebuilding(name)
 		}
-		h, err = s.change(ctx, h, Update{Set: map[string]any{AttrPoolState: string(to)}}, Eq(AttrPoolState, string(h.pool.State)))
+		h, err = s.change(ctx, h, Update{Set: map[string]any{AttrPoolState: string(to)}},
+			Eq(AttrPoolState, string(h.pool.State)), Eq(AttrVersion, int64(h.pool.Version)))
 		if err == nil && h.pool.State == to {
 			return h.pool, nil // by this call, by its repeat, or by another that wanted the same
 		}
 	}
 	return alloc.Pool{}, orContended(err, name)
+}
+
+// versionMismatch is the error for a change that was made against another version than the present one.
+func versionMismatch(what, name string, current alloc.Version) error {
+	e := alloc.Errorf(alloc.CodeVersionMismatch, "the %s %q was changed since: it is at version %d; read it again and repeat the change", what, name, current)
+	e.Current = current
+	return e
 }
 
 func orContended(err error, name alloc.PoolName) error {
@@ -223,12 +245,13 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 	l := alloc.Level{
 		Available: alloc.Count(max(0, unleased+c.windowFree-c.dead)),
 		Seeded:    alloc.Count(h.seeded), Held: alloc.Count(c.held),
-		CountedAt: c.at,
+		Retired: alloc.Count(h.retired), CountedAt: c.at,
 	}
+	gone := alloc.Count(max(0, c.gone-h.retired))
 	if h.pool.Config.Policy == alloc.PolicyForget {
-		l.Forgotten = alloc.Count(c.gone)
+		l.Forgotten = gone
 	} else {
-		l.Claimed = alloc.Count(c.gone)
+		l.Claimed = gone
 	}
 	return l, nil
 }

@@ -184,7 +184,13 @@ func (w *sweep) check(ctx context.Context, h *head, p *plan) error {
 	}
 	for _, c := range v.chunks {
 		for _, l := range c.listings {
-			if v.standing(l) == listingSettled || p.listed[l] {
+			standing := v.standing(l)
+			if standing == listingHeld {
+				if err := w.mindHold(ctx, l, v.states[l.id]); err != nil {
+					return err
+				}
+			}
+			if standing == listingHeld || standing == listingSettled || p.listed[l] {
 				p.dead++
 				p.dirtyTo = c.n + 1
 				continue

@@ -44,7 +44,7 @@ func (w *sweep) returns(ctx context.Context, from string) error {
 // someReturns does what is due of some return items. One that cannot be done now does not keep the others waiting.
 func (w *sweep) someReturns(ctx context.Context, items []Item) error {
 	now := w.s.now().UnixMilli()
-	var due []Item
+	var due, waiting []Item
 	var errs []error
 	for _, it := range items {
 		w.holds[it.Str(AttrSK)] = true
@@ -55,13 +55,14 @@ func (w *sweep) someReturns(ctx context.Context, items []Item) error {
 			if settled {
 				w.report.Voided++
 			}
-		case it.Int(AttrDue) > now:
-			w.held++
+		case it.Str(AttrReason) == ReasonHold && it.Int(AttrDue) > now:
+			waiting = append(waiting, it)
 		default:
 			due = append(due, it)
 		}
 	}
-	return firstOf(append(errs, w.bringBack(ctx, due)))
+	early, err := w.waiting(ctx, waiting)
+	return firstOf(append(errs, err, w.bringBack(ctx, append(due, early...))))
 }
 
 // bringBack does steps 2 to 6 for return items that are due.
@@ -89,12 +90,7 @@ func (w *sweep) mindHold(ctx context.Context, l listing, it Item) error {
 	if w.holds[key.SK] {
 		return nil
 	}
-	err := w.s.table.Put(ctx, item(key, Item{
-		AttrID: string(l.id), AttrGeneration: l.gen, AttrToken: it.Str(AttrToken), AttrReason: ReasonHold, AttrDue: it.Int(AttrHoldEnd),
-	}), Absent(AttrPK))
-	if _, met := refusedBy(err); met {
-		return nil
-	}
+	err := w.s.keepHold(ctx, w.pool, l, it.Str(AttrToken), it.Int(AttrHoldEnd))
 	if err == nil {
 		w.holds[key.SK] = true
 		w.held++

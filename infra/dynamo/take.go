@@ -20,7 +20,8 @@ type taker struct {
 	meta    map[string]string
 	keyHash string // "" without a key
 	at      time.Time
-	expires int64 // of the key record, in seconds
+	until   time.Time // the IDs are held until then; zero to claim them for good
+	expires int64     // of the key record, in seconds
 }
 
 // forgottenAge is how long the item of an ID that a pool has forgotten stays. Until then a late write of its seeding,
@@ -28,10 +29,13 @@ type taker struct {
 const forgottenAge = 24 * time.Hour
 
 // attrs is what the claim sets. A pool that forgets keeps nothing of a claim without a key but what makes its repeats
-// harmless, and what a key has claimed until the key has expired.
+// harmless, and what a key has claimed until the key has expired; but it forgets nothing that is held.
 func (t *taker) attrs() map[string]any {
 	set := map[string]any{AttrState: StateClaimed, AttrToken: t.token}
-	if t.policy == alloc.PolicyForget {
+	switch {
+	case t.holds():
+		set[AttrState], set[AttrHoldEnd] = StateHeld, t.until.UnixMilli()
+	case t.policy == alloc.PolicyForget:
 		set[AttrExpires] = t.expires
 		if t.keyHash == "" {
 			set[AttrState], set[AttrExpires] = StateForgotten, t.at.Add(forgottenAge).Unix()
@@ -61,7 +65,8 @@ const (
 	untried outcome = iota // nothing was done
 	won                    // the ID is ours
 	lost                   // it is somebody else's, or gone; for this generation for ever
-	ended                  // it was ours, and is on its way back or retired
+	ended                  // it was ours, and is on its way back
+	retired                // it was ours, and is nobody's for ever
 	unclear                // it may be ours
 )
 
@@ -102,8 +107,10 @@ func (t *taker) standing(it Item, l listing) outcome {
 		return lost
 	}
 	switch it.Str(AttrState) {
-	case StateReturning, StateRetired:
+	case StateReturning:
 		return ended
+	case StateRetired:
+		return retired
 	}
 	return won
 }

@@ -1,0 +1,84 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"idpool/alloc"
+)
+
+// A hold is answered only after its return item is put, which names its end: by that it comes back although nobody ever
+// calls again, and although its listing may stand in a chunk that no sweep looks at. A sweep puts the item for a hold
+// that was cut off before that, as soon as it meets the listing.
+
+// holds reports whether the IDs are held only.
+func (t *taker) holds() bool { return !t.until.IsZero() }
+
+// holdEnd is when a hold ends that begins at a time; zero for no hold.
+func holdEnd(at time.Time, hold time.Duration) time.Time {
+	if hold == 0 {
+		return time.Time{}
+	}
+	return at.Add(hold)
+}
+
+// keepHolds puts the return items of IDs that are held, side by side.
+func (s *Store) keepHolds(ctx context.Context, t *taker, ls []listing) error {
+	if !t.holds() {
+		return nil
+	}
+	errs := make([]error, len(ls))
+	each(len(ls), claimWidth, func(i int) {
+		errs[i] = s.insist(ctx, func() error { return s.keepHold(ctx, t.pool, ls[i], t.token, t.until.UnixMilli()) })
+	})
+	return firstOf(errs)
+}
+
+// keepHold puts the return item of one held ID, unless there is one. One that comes too late, as the ID has come back
+// since, is dropped by a sweep: an item is about one generation alone.
+func (s *Store) keepHold(ctx context.Context, pool alloc.PoolName, l listing, token string, end int64) error {
+	err := s.table.Put(ctx, returnItem(pool, l, token, ReasonHold, end), Absent(AttrPK))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
+// returnItem is the item by which an ID of a generation comes back, not before it is due (in milliseconds; 0 for at once).
+func returnItem(pool alloc.PoolName, l listing, token, reason string, due int64) Item {
+	return item(returnKey(pool, l), Item{
+		AttrID: string(l.id), AttrGeneration: l.gen, AttrToken: token, AttrReason: reason, AttrDue: due,
+	})
+}
+
+// waiting looks at holds that are not due. It counts those that stand, drops the items of those that were confirmed,
+// retired or are over, and returns those on their way back by a clock that is ahead of ours: whoever began that may have
+// been cut off.
+func (w *sweep) waiting(ctx context.Context, rets []Item) (due []Item, err error) {
+	ids := make([]alloc.ID, len(rets))
+	for i, ret := range rets {
+		ids[i] = alloc.ID(ret.Str(AttrID))
+	}
+	states := make(map[alloc.ID]Item, len(rets))
+	if err := w.s.readIDs(ctx, w.pool, ids, states); err != nil {
+		return nil, err
+	}
+	var over []Item
+	for i, ret := range rets {
+		switch it := states[ids[i]]; (&taker{token: ret.Str(AttrToken)}).standing(it, listing{ids[i], ret.Int(AttrGeneration)}) {
+		case ended:
+			due = append(due, ret)
+		case won:
+			if it.Str(AttrState) == StateHeld {
+				w.held++
+				continue
+			}
+			over = append(over, ret)
+		default:
+			over = append(over, ret)
+		}
+	}
+	errs := make([]error, len(over))
+	each(len(over), claimWidth, func(i int) { errs[i] = w.s.dropReturn(ctx, over[i]) })
+	return due, firstOf(errs)
+}

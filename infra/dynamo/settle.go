@@ -1,0 +1,266 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"idpool/alloc"
+)
+
+// tallyTime is how long a call that has retired IDs may go on to count them.
+const tallyTime = time.Second
+
+// Settle implements alloc.Claims. One ID is confirmed or retired by one conditional write, whose failure tells why.
+// Several are read first, so that none is changed where one cannot be. A release puts the return item first, which names
+// the generation, so it reads too: from then on the ID comes back, by this call or by a sweep.
+func (s *Store) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, error) {
+	if ctx.Err() != nil {
+		return alloc.Settled{}, outOfTime(ctx)
+	}
+	_, h, err := s.poolOf(ctx, o.Pool)
+	if err != nil {
+		return alloc.Settled{}, err
+	}
+	w := &settlement{
+		s: s, pool: o.Pool, token: string(o.Token), asked: o.Event, event: h.pool.Config.Settles(o.Event),
+		forgets: h.pool.Config.Policy == alloc.PolicyForget, call: string(alloc.NewToken()), ids: o.IDs,
+	}
+	err = w.run(ctx)
+	if n := w.count(settledNow); n > 0 && w.event == alloc.EventRetire {
+		s.tallyRetired(ctx, h, w.call, n)
+	}
+	if err != nil {
+		return alloc.Settled{}, err
+	}
+	return alloc.Settled{Pool: o.Pool, IDs: slices.Clone(o.IDs), State: w.state()}, nil
+}
+
+// settlement is one call of Settle.
+type settlement struct {
+	s       *Store
+	pool    alloc.PoolName
+	token   string
+	asked   alloc.Event
+	event   alloc.Event // what it is in this pool
+	forgets bool
+	call    string // of this call: by it a write that was repeated knows itself
+	ids     []alloc.ID
+
+	ends []settledAs // of the IDs, in their order
+}
+
+// settledAs is what became of one ID in a settlement.
+type settledAs int
+
+const (
+	settledNot   settledAs = iota
+	settledNow             // by this call
+	settledSince           // what the event is in this pool has happened before
+	settledAsked           // it was released before the pool's rule for releases changed
+)
+
+func (w *settlement) count(as settledAs) int64 {
+	n := int64(0)
+	for _, end := range w.ends {
+		if end == as {
+			n++
+		}
+	}
+	return n
+}
+
+var settledState = map[alloc.Event]alloc.State{
+	alloc.EventConfirm: alloc.StateClaimed, alloc.EventRelease: alloc.StateReturning, alloc.EventRetire: alloc.StateRetired,
+}
+
+func (w *settlement) state() alloc.State {
+	if int(w.count(settledAsked)) == len(w.ids) {
+		return settledState[w.asked]
+	}
+	return settledState[w.event]
+}
+
+// judge says what the event does to an ID: as is settledNot for one that is to be changed, and where code is not empty,
+// it is refused.
+func (w *settlement) judge(it Item) (as settledAs, code alloc.Code) {
+	state := stateOf[it.Str(AttrState)]
+	switch {
+	case it.Str(AttrSource) == w.call:
+		return settledNow, "" // our own write, whose answer was lost
+	case it == nil || state == "" || expired(it, w.s.now()):
+		return settledNot, alloc.CodeIDNotFound // what the pool has forgotten among them
+	case it.Str(AttrToken) == w.token:
+	case it.Str(AttrLast) == w.token && w.asked == alloc.EventRelease:
+		return settledAsked, ""
+	default:
+		return settledNot, alloc.CodeNotOwner
+	}
+	switch effect := state.On(w.event).Effect; {
+	case effect == alloc.EffectMove:
+		return settledNot, ""
+	case effect == alloc.EffectRepeat:
+		return settledSince, ""
+	case state.On(w.asked).Effect == alloc.EffectRepeat:
+		return settledAsked, ""
+	}
+	return settledNot, alloc.RefusalOf(state)
+}
+
+// run settles all IDs or, as far as a look at them can tell, none.
+func (w *settlement) run(ctx context.Context) error {
+	n := len(w.ids)
+	w.ends = make([]settledAs, n)
+	items := make([]Item, n)
+	if n > 1 || w.event == alloc.EventRelease || w.forgets {
+		if err := w.read(ctx, items); err != nil {
+			return err
+		}
+	}
+	errs := make([]error, n)
+	codes := make([]alloc.Code, n)
+	each(n, claimWidth, func(i int) {
+		if w.ends[i] == settledNot {
+			w.ends[i], codes[i], errs[i] = w.settle(ctx, w.ids[i], items[i])
+		}
+	})
+	return w.verdict(codes, errs)
+}
+
+// read reads the IDs, strongly, and refuses the order where one of them does not allow it. Before a release their return
+// items are put.
+func (w *settlement) read(ctx context.Context, items []Item) error {
+	states := make(map[alloc.ID]Item, len(w.ids))
+	if err := w.s.readIDs(ctx, w.pool, w.ids, states); err != nil {
+		return err
+	}
+	codes := make([]alloc.Code, len(w.ids))
+	for i, id := range w.ids {
+		items[i] = states[id]
+		w.ends[i], codes[i] = w.judge(items[i])
+	}
+	if err := w.verdict(codes, nil); err != nil || w.event != alloc.EventRelease {
+		return err
+	}
+	errs := make([]error, len(w.ids))
+	each(len(w.ids), claimWidth, func(i int) {
+		if w.ends[i] == settledNot {
+			errs[i] = w.announce(ctx, listing{w.ids[i], items[i].Int(AttrGeneration)})
+		}
+	})
+	err := firstOf(errs)
+	if err != nil && len(errs) > 1 {
+		return unsettled(err) // where an item was put, a sweep does the rest
+	}
+	return err
+}
+
+// announce is step 1 of coming back: the return item of a release, in the place of that of a hold.
+func (w *settlement) announce(ctx context.Context, l listing) error {
+	err := w.s.table.Put(ctx, returnItem(w.pool, l, w.token, ReasonRelease, 0), Any(Absent(AttrPK), Eq(AttrReason, ReasonHold)))
+	if _, met := refusedBy(err); met {
+		return nil // it comes back by the one that is there
+	}
+	return err
+}
+
+// settle changes one ID; it is nil where it was not read.
+func (w *settlement) settle(ctx context.Context, id alloc.ID, it Item) (as settledAs, code alloc.Code, err error) {
+	for range changeTries {
+		u, cond := w.change(it)
+		_, err := w.s.table.Update(ctx, idKey(w.pool, id), u, cond)
+		if err == nil {
+			return settledNow, "", nil
+		}
+		old, met := refusedBy(err)
+		if !met {
+			return settledNot, "", err
+		}
+		if as, code := w.judge(old); as != settledNot || code != "" {
+			return as, code, nil
+		}
+		it = old
+	}
+	return settledNot, "", poolContended(w.pool)
+}
+
+// change is the one write that decides about an ID. A token owns an ID in one generation only, so the token names that
+// too; where the ID was read, it is tested all the same.
+func (w *settlement) change(it Item) (Update, Cond) {
+	conds := []Cond{Eq(AttrToken, w.token)}
+	if it != nil {
+		conds = append(conds, Eq(AttrGeneration, it.Int(AttrGeneration)))
+	}
+	taken := Any(Eq(AttrState, StateHeld), Eq(AttrState, StateClaimed))
+	switch w.event {
+	case alloc.EventConfirm:
+		set, remove := w.confirmed(it)
+		return Update{Set: set, Remove: remove, Quiet: true}, All(append(conds, Eq(AttrState, StateHeld))...)
+	case alloc.EventRetire:
+		set := map[string]any{AttrState: StateRetired, AttrSource: w.call}
+		current := Any(Absent(AttrExpires), Gt(AttrExpires, w.s.now().Unix()))
+		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires}, Quiet: true}, All(append(conds, taken, current)...)
+	default: // step 2 of coming back; it must not expire on its way
+		set := map[string]any{AttrState: StateReturning}
+		return Update{Set: set, Remove: []string{AttrExpires}, Quiet: true}, All(append(conds, taken)...)
+	}
+}
+
+// confirmed is what a confirmation changes. A pool that forgets does so with it, but for an ID with a key that has not
+// expired; then with that.
+func (w *settlement) confirmed(it Item) (set map[string]any, remove []string) {
+	if !w.forgets {
+		return map[string]any{AttrState: StateClaimed}, []string{AttrHoldEnd}
+	}
+	now := w.s.now()
+	if end := fromMilli(it.Int(AttrTaken)).Add(alloc.KeyRetention); it.Str(AttrKey) != "" && end.After(now) {
+		return map[string]any{AttrState: StateClaimed, AttrExpires: end.Unix()}, []string{AttrHoldEnd}
+	}
+	return map[string]any{AttrState: StateForgotten, AttrSource: w.call, AttrExpires: now.Add(forgottenAge).Unix()},
+		[]string{AttrHoldEnd, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata}
+}
+
+// verdict is the error of the call, from what refused its IDs and what failed.
+func (w *settlement) verdict(codes []alloc.Code, errs []error) error {
+	var faults []alloc.IDFault
+	for i, code := range codes {
+		if code != "" {
+			faults = append(faults, alloc.IDFault{ID: w.ids[i], Code: code})
+		}
+	}
+	some := w.count(settledNow) > 0
+	err := firstOf(errs)
+	for _, e := range errs {
+		some = some || isUnknown(e)
+	}
+	switch {
+	case err == nil && faults == nil:
+		return nil
+	case err == nil:
+		refused := alloc.Refused(w.event, faults)
+		refused.Unknown = some
+		return refused
+	case some || w.event == alloc.EventRelease: // its return item is there: a sweep does the rest
+		return unsettled(err)
+	}
+	return err
+}
+
+// tallyRetired counts IDs that a call has retired. It is no part of what was promised: a call that is cut off before it
+// leaves them counted as claimed.
+func (s *Store) tallyRetired(ctx context.Context, h *head, call string, n int64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTime)
+	defer cancel()
+	for range changeTries {
+		var now *head
+		var moved bool
+		err := s.insist(ctx, func() (err error) {
+			now, moved, err = s.updateHead(ctx, h, Update{Set: map[string]any{AttrRetiredBy: call}, Add: map[string]int64{AttrRetired: n}}, Ne(AttrRetiredBy, call))
+			return err
+		})
+		if err != nil || !moved || now.retiredBy == call || now.rebuilding {
+			return
+		}
+		h = now
+	}
+}
