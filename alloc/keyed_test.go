@@ -1,0 +1,436 @@
+package alloc_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+// job counts what a request's work did, and with which intents.
+type job struct {
+	mu      sync.Mutex
+	intents []alloc.Token
+	err     error                           // of the next attempt
+	during  func(ctx context.Context)       // nil for nothing
+	answer  func(intent alloc.Token) string // nil for the intent
+}
+
+func (j *job) work(ctx context.Context, intent alloc.Token) ([]byte, error) {
+	j.mu.Lock()
+	j.intents = append(j.intents, intent)
+	err, during, answer := j.err, j.during, j.answer
+	j.err, j.during = nil, nil
+	j.mu.Unlock()
+	if during != nil {
+		during(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if answer != nil {
+		return []byte(answer(intent)), nil
+	}
+	return []byte(intent), nil
+}
+
+var keyedRequest = alloc.KeyedRequest{
+	Need: alloc.ActionManage, Name: string(pool), Operation: "pause", Resource: "pool/" + string(pool), Key: "k", Print: "p",
+}
+
+func keyedBy(change func(*alloc.KeyedRequest)) alloc.KeyedRequest {
+	r := keyedRequest
+	change(&r)
+	return r
+}
+
+// ask asks as an administrator and wants no error.
+func ask(t testing.TB, s *alloc.Service, r alloc.KeyedRequest, j *job) (answer string, replayed bool) {
+	t.Helper()
+	a, replayed, err := s.Keyed(asAdmin(t.Context()), r, j.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(a), replayed
+}
+
+func wantAttempts(t testing.TB, j *job, want int) {
+	t.Helper()
+	if len(j.intents) != want || want > 0 && len(slices.Compact(slices.Clone(j.intents))) != 1 {
+		t.Errorf("the work was done with the intents %v, want one of them %d times", j.intents, want)
+	}
+}
+
+// K06, K22: from another process, with cold memory.
+func TestKeyedAnswersARepeatWithoutTheWork(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	j := &job{}
+	first, replayed := ask(t, s, keyedRequest, j)
+	if replayed || first == "" {
+		t.Errorf("got %q, replayed %t; want a first answer", first, replayed)
+	}
+	for _, process := range []*alloc.Service{s, newService(t, m.Open(nil))} {
+		if again, replayed := ask(t, process, keyedRequest, j); !replayed || again != first {
+			t.Errorf("the repeat: got %q, replayed %t; want %q replayed", again, replayed, first)
+		}
+	}
+	wantAttempts(t, j, 1)
+}
+
+// K05: each of client, operation, resource and key makes another request of it.
+func TestKeyedKeepsRequestsApart(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	j := &job{}
+	ask(t, s, keyedRequest, j)
+	for i, r := range []alloc.KeyedRequest{
+		keyedBy(func(r *alloc.KeyedRequest) { r.Operation = "resume" }),
+		keyedBy(func(r *alloc.KeyedRequest) { r.Resource = "pool/other" }),
+		keyedBy(func(r *alloc.KeyedRequest) { r.Key = "K" }),
+	} {
+		if _, replayed := ask(t, s, r, j); replayed || len(j.intents) != i+2 {
+			t.Errorf("%+v: replayed %t with %d attempts; want another request", r, replayed, len(j.intents))
+		}
+	}
+	_, replayed, err := s.Keyed(as(t.Context(), "other", alloc.AllScopes()...), keyedRequest, j.work)
+	if err != nil || replayed {
+		t.Errorf("another client: replayed %t, %v; want another request", replayed, err)
+	}
+}
+
+// K08: also while the first is on its way.
+func TestKeyedRefusesAnotherPrint(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	other := keyedBy(func(r *alloc.KeyedRequest) { r.Print = "q" })
+	j, k := &job{}, &job{}
+	j.during = func(context.Context) {
+		_, _, err := s.Keyed(asAdmin(t.Context()), other, k.work)
+		wantErr(t, err, alloc.CodeKeyMismatch)
+	}
+	first, _ := ask(t, s, keyedRequest, j)
+	_, _, err := s.Keyed(asAdmin(t.Context()), other, k.work)
+	wantCode(t, err, alloc.CodeKeyMismatch)
+	if again, replayed := ask(t, s, keyedRequest, j); !replayed || again != first {
+		t.Errorf("got %q, replayed %t; want the first answer as it was", again, replayed)
+	}
+	wantAttempts(t, k, 0)
+}
+
+// K20: a record that has expired is none.
+func TestKeyedForgetsAfterTheRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := newWorld(t, nil)
+		j := &job{}
+		ask(t, s, keyedRequest, j)
+		time.Sleep(alloc.KeyRetention - time.Second)
+		if _, replayed := ask(t, s, keyedRequest, j); !replayed {
+			t.Error("a second before the end of the retention the repeat is not replayed")
+		}
+		time.Sleep(time.Second)
+		if _, replayed := ask(t, s, keyedRequest, j); replayed || len(j.intents) != 2 || j.intents[0] == j.intents[1] {
+			t.Errorf("at the end of the retention: replayed %t, intents %v; want another request", replayed, j.intents)
+		}
+	})
+}
+
+func TestKeyedWithoutAKeyJustDoesTheWork(t *testing.T) {
+	s, store, _ := newWorld(t, nil)
+	j := &job{answer: func(intent alloc.Token) string { return "intent:" + string(intent) }}
+	for range 2 {
+		got, replayed := ask(t, s, keyedBy(func(r *alloc.KeyedRequest) { r.Key, r.Print = "", "" }), j)
+		if got != "intent:" || replayed {
+			t.Errorf("got %q, replayed %t; want the work done without an intent", got, replayed)
+		}
+	}
+	if len(j.intents) != 2 || len(store.Calls()) > 0 {
+		t.Errorf("%d attempts, calls %+v; want the work twice and nothing kept", len(j.intents), store.Calls())
+	}
+}
+
+func TestKeyedChecksItsKey(t *testing.T) {
+	s, store, _ := newWorld(t, nil)
+	j := &job{}
+	for _, key := range []string{"é", "\x00", strings.Repeat("k", alloc.MaxKeyBytes+1)} {
+		_, _, err := s.Keyed(asAdmin(t.Context()), keyedBy(func(r *alloc.KeyedRequest) { r.Key = key }), j.work)
+		wantCode(t, err, alloc.CodeInvalidKey)
+	}
+	wantAttempts(t, j, 0)
+	if len(store.Calls()) > 0 {
+		t.Errorf("bad keys reached the Store: %+v", store.Calls())
+	}
+}
+
+// A replay needs the same permission, and who may not ask learns nothing of the answer.
+func TestKeyedNeedsItsPermissionForAReplayToo(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	j := &job{}
+	ask(t, s, keyedRequest, j)
+	for _, scope := range []alloc.Scope{{Action: alloc.ActionRead, Pattern: "*"}, {Action: alloc.ActionManage, Pattern: "team-b*"}} {
+		answer, replayed, err := s.Keyed(as(t.Context(), "admin", scope), keyedRequest, j.work)
+		if wantCode(t, err, alloc.CodeForbidden); answer != nil || replayed {
+			t.Errorf("got %q, replayed %t beside the refusal", answer, replayed)
+		}
+	}
+	all := keyedBy(func(r *alloc.KeyedRequest) { r.Name = "*" })
+	_, _, err := s.Keyed(as(t.Context(), "admin", alloc.Scope{Action: alloc.ActionManage, Pattern: "team-a*"}), all, j.work)
+	wantCode(t, err, alloc.CodeForbidden)
+	_, _, err = s.Keyed(as(t.Context(), "admin", alloc.Scope{Action: alloc.ActionManage, Pattern: "*"}), all, j.work)
+	if err != nil {
+		t.Error(err)
+	}
+	_, _, err = s.Keyed(t.Context(), keyedRequest, j.work)
+	wantCode(t, err, alloc.CodeUnauthenticated)
+	_, _, err = s.Keyed(asAdmin(t.Context()), keyedBy(func(r *alloc.KeyedRequest) { r.Name = "A/" }), j.work)
+	wantCode(t, err, alloc.CodeInvalidName)
+}
+
+// A forbidden request leaves the record that the operation leaves, and is not done, even if what it asks for needs less
+// than the request said.
+func TestKeyedLeavesTheRecordOfAForbiddenRequest(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	_, _, err := s.Keyed(as(t.Context(), "nosy", alloc.Scope{Action: alloc.ActionRead, Pattern: "*"}), keyedRequest,
+		func(ctx context.Context, _ alloc.Token) ([]byte, error) {
+			_, err := s.SetPoolState(ctx, pool, 0, alloc.PoolPaused)
+			if err == nil {
+				t.Error("a forbidden request was carried out")
+			}
+			_, err = s.Pool(ctx, pool)
+			wantErr(t, err, alloc.CodeForbidden)
+			return nil, nil
+		})
+	wantCode(t, err, alloc.CodeForbidden)
+	if got := trail(t, m); len(got) != 1 || got[0].Client != "nosy" || got[0].Action != "pool.pause" || got[0].Result != string(alloc.CodeForbidden) {
+		t.Errorf("the trail is %+v, want the refused pause", got)
+	}
+}
+
+// K18: a refusal is not kept, and its key is free for a repaired request.
+func TestKeyedKeepsNoRefusal(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	j := &job{err: alloc.Errorf(alloc.CodeInvalidConfig, "no")}
+	_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
+	wantCode(t, err, alloc.CodeInvalidConfig)
+	if _, replayed := ask(t, s, keyedBy(func(r *alloc.KeyedRequest) { r.Print = "repaired" }), j); replayed {
+		t.Error("the repaired request is answered as a repeat")
+	}
+}
+
+// K19: what passes by itself, or may have been done, leaves the key with its request: its repeat has the same intent.
+func TestKeyedGoesOnAfterAFailure(t *testing.T) {
+	unknown := alloc.Errorf(alloc.CodeInvalidConfig, "halfway")
+	unknown.Unknown = true
+	for _, failure := range []*alloc.Error{
+		alloc.Errorf(alloc.CodeThrottled, "slow down"), alloc.Errorf(alloc.CodeUnavailable, "gone"), alloc.Errorf(alloc.CodeInternal, "broken"),
+		alloc.Errorf(alloc.CodeBusy, "crowd"), unknown,
+	} {
+		s, _, _ := newWorld(t, nil)
+		j := &job{err: failure}
+		_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
+		if e := wantCode(t, err, failure.Code); e.Unknown != failure.Unknown {
+			t.Errorf("got %+v, want the failure as it is", e)
+		}
+		_, _, err = s.Keyed(asAdmin(t.Context()), keyedBy(func(r *alloc.KeyedRequest) { r.Print = "q" }), j.work)
+		wantCode(t, err, alloc.CodeKeyMismatch)
+		if _, replayed := ask(t, s, keyedRequest, j); replayed {
+			// It is the first answer, but the request was there before.
+			wantAttempts(t, j, 2)
+		} else {
+			t.Errorf("%s: the repeat is answered as if it were the first", failure.Code)
+		}
+	}
+}
+
+// The process is gone in the middle of the work: whoever comes does it, as the same request.
+func TestKeyedIsCarriedOutByWhoeverComes(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	j := &job{during: func(context.Context) { panic("killed") }}
+	func() {
+		defer func() { _ = recover() }()
+		s.Keyed(asAdmin(t.Context()), keyedRequest, j.work) //nolint:errcheck // it panics
+	}()
+	got, replayed := ask(t, newService(t, m.Open(nil)), keyedRequest, j)
+	if wantAttempts(t, j, 2); !replayed || got != string(j.intents[0]) {
+		t.Errorf("got %q, replayed %t; want the answer to the first intent %v", got, replayed, j.intents)
+	}
+}
+
+// The answer that is kept first is everybody's.
+func TestKeyedGivesWhatStands(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	n := 0
+	j := &job{answer: func(alloc.Token) string { n++; return fmt.Sprint("answer ", n) }}
+	j.during = func(context.Context) {
+		if got, replayed := ask(t, newService(t, m.Open(nil)), keyedRequest, j); got != "answer 1" || !replayed {
+			t.Errorf("the twin: got %q, replayed %t; want answer 1, of a request that was there", got, replayed)
+		}
+	}
+	if got, replayed := ask(t, s, keyedRequest, j); got != "answer 1" || !replayed {
+		t.Errorf("got %q, replayed %t; want what the twin kept", got, replayed)
+	}
+	wantAttempts(t, j, 2)
+}
+
+// A twin did it first, and the work is refused the second time: the twin's answer stands.
+func TestKeyedRefusedBesideATwinThatWasNot(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	j := &job{err: alloc.Errorf(alloc.CodeVersionMismatch, "changed since")}
+	twin := &job{}
+	j.during = func(context.Context) { ask(t, newService(t, m.Open(nil)), keyedRequest, twin) }
+	if got, replayed := ask(t, s, keyedRequest, j); got != string(j.intents[0]) || !replayed {
+		t.Errorf("got %q, replayed %t; want the twin's answer", got, replayed)
+	}
+}
+
+// K13 and K19 at each step of the record: one answer, one intent that took effect, and an honest error on the way.
+func TestKeyedThroughFaults(t *testing.T) {
+	both := []alloctest.Fault{alloctest.Refused, alloctest.RefusedUnknown, alloctest.AppliedButFailed, alloctest.Throttled}
+	for _, method := range []string{"OpenKey", "CloseKey"} {
+		for _, fault := range both {
+			t.Run(fmt.Sprint(method, " ", fault), func(t *testing.T) {
+				s, _, _ := newWorld(t, alloctest.Script(method, fault, fault))
+				j := &job{}
+				for i := range 2 {
+					_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
+					if i > 0 && fault == alloctest.AppliedButFailed && method == "CloseKey" && err == nil {
+						break // the answer was kept
+					}
+					if e, ok := err.(*alloc.Error); !ok || method == "CloseKey" && !e.Unknown { //nolint:errorlint // as in wantCode
+						t.Fatalf("got %v, want an error, of an unknown outcome once the work was done", err)
+					}
+				}
+				first, _ := ask(t, s, keyedRequest, j)
+				if again, replayed := ask(t, s, keyedRequest, j); again != first || !replayed {
+					t.Errorf("got %q, replayed %t; want %q replayed", again, replayed, first)
+				}
+				if len(slices.Compact(slices.Sorted(slices.Values(j.intents)))) != 1 {
+					t.Errorf("the work was done with the intents %v, want one", j.intents)
+				}
+			})
+		}
+	}
+	for _, method := range []string{"FindKey", "DropKey"} {
+		for _, fault := range both {
+			t.Run(fmt.Sprint(method, " ", fault), func(t *testing.T) {
+				s, _, _ := newWorld(t, alloctest.Script(method, fault))
+				refusal := alloc.Errorf(alloc.CodeInvalidConfig, "no")
+				j := &job{err: refusal}
+				_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
+				if e := wantCode(t, err, alloc.CodeUnavailable); e.Unknown || e.RetryAfter == 0 {
+					t.Errorf("got %+v, want it known that nothing was done, and a hint", e)
+				}
+				j.err = refusal
+				_, _, err = s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
+				wantCode(t, err, alloc.CodeInvalidConfig)
+				ask(t, s, keyedBy(func(r *alloc.KeyedRequest) { r.Print = "repaired" }), j)
+			})
+		}
+	}
+}
+
+// The caller leaves when the work is done: its answer is kept all the same.
+func TestKeyedKeepsTheAnswerThoughItsCallerLeft(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	ctx, cancel := context.WithCancel(asAdmin(t.Context()))
+	j := &job{during: func(context.Context) { cancel() }}
+	if _, _, err := s.Keyed(ctx, keyedRequest, j.work); err != nil {
+		t.Fatal(err)
+	}
+	if _, replayed := ask(t, s, keyedRequest, j); !replayed {
+		t.Error("the repeat is not replayed")
+	}
+	wantAttempts(t, j, 1)
+}
+
+func TestKeyedKeepsAnEmptyAnswer(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	attempts := 0
+	nothing := func(context.Context, alloc.Token) ([]byte, error) { attempts++; return nil, nil }
+	for i := range 3 {
+		if _, replayed, err := s.Keyed(asAdmin(t.Context()), keyedRequest, nothing); err != nil || replayed != (i > 0) {
+			t.Errorf("got replayed %t, %v", replayed, err)
+		}
+	}
+	if attempts != 1 {
+		t.Errorf("the work was done %d times, want once", attempts)
+	}
+}
+
+func TestKeyedSaysWhenAnAnswerIsTooLong(t *testing.T) {
+	s, _, _ := newWorld(t, nil)
+	_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, func(context.Context, alloc.Token) ([]byte, error) {
+		return make([]byte, alloc.MaxAnswerBytes+1), nil
+	})
+	if !wantCode(t, err, alloc.CodeInternal).Unknown {
+		t.Error("the work was done, and the error does not say that it may have been")
+	}
+}
+
+// K10: 64 at once are one request, with one intent and one answer.
+func TestKeyedTogether(t *testing.T) {
+	s, _, m := newWorld(t, nil)
+	other := newService(t, m.Open(nil))
+	j := &job{}
+	var mu sync.Mutex
+	answers := map[string]int{}
+	firsts := 0
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			process := s
+			if i%2 == 1 {
+				process = other
+			}
+			a, replayed, err := process.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			if !replayed {
+				firsts++
+			}
+			answers[string(a)]++
+		})
+	}
+	wg.Wait()
+	if len(answers) != 1 || firsts > 1 {
+		t.Errorf("the answers are %v, %d of them first; want one answer, and one first at most", answers, firsts)
+	}
+}
+
+// A seeding under a key: every attempt is the same job, and a repeat counts nothing twice.
+func TestKeyedSeeding(t *testing.T) {
+	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
+		s, m := newPool(t, alloc.PoolConfig{Policy: policy})
+		var reports []alloc.SeedReport
+		seed := func(ctx context.Context, intent alloc.Token) ([]byte, error) {
+			r, err := s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf("1", "2"), Intent: intent})
+			reports = append(reports, r)
+			if err == nil && len(reports) == 1 {
+				err = alloc.Errorf(alloc.CodeUnavailable, "the answer was lost")
+			}
+			return []byte(fmt.Sprint(r.Added)), err
+		}
+		r := alloc.KeyedRequest{Need: alloc.ActionSeed, Name: "vouchers", Operation: "seed", Resource: "pool/vouchers", Key: "k"}
+		_, _, err := s.Keyed(asAdmin(t.Context()), r, seed)
+		wantCode(t, err, alloc.CodeUnavailable)
+		if _, err := s.Claim(asAdmin(t.Context()), alloc.ClaimRequest{Pool: "vouchers", Count: 1}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			answer, _, err := s.Keyed(asAdmin(t.Context()), r, seed)
+			if err != nil || string(answer) != "2" {
+				t.Errorf("got %q, %v; want 2 added", answer, err)
+			}
+		}
+		if len(reports) != 2 || reports[0].Job != reports[1].Job || m.Census("vouchers")[alloc.StateFree] != 1 {
+			t.Errorf("the seedings are %+v and %v are in the pool; want two attempts of one job, and one ID left", reports, m.Census("vouchers"))
+		}
+	}
+}
