@@ -188,7 +188,11 @@ func (w *world) setBackAgain(name alloc.SequenceName, warm alloc.Store) {
 // ledger reads the whole ledger in pages, and checks its order.
 func (w *world) ledger(name alloc.SequenceName, limit int) []alloc.LeaseRecord {
 	w.Helper()
+	top := true
 	entries := pages(w, "Leases", limit, func(below alloc.Number) ([]alloc.LeaseRecord, error) {
+		if top {
+			below, top = alloc.MaxNumber+1, false
+		}
 		return w.open().Leases(w.Context(), name, below, limit)
 	}, func(e alloc.LeaseRecord) alloc.Number { return e.Start })
 	for i, e := range entries {

@@ -179,7 +179,7 @@ func (m *Model) Leases(ctx context.Context, name alloc.SequenceName, below alloc
 			return alloc.Errorf(alloc.CodeSequenceNotFound, "there is no sequence %q; create it first", name)
 		}
 		for _, l := range q.ledger {
-			if below == 0 || l.Start < below {
+			if l.Start < below {
 				entries = append(entries, l)
 			}
 		}

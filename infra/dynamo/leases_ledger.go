@@ -155,11 +155,9 @@ func (s *Store) stop(ctx context.Context, l lease) error {
 // Leases implements alloc.Sequences.
 func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc.Number, limit int) ([]alloc.LeaseRecord, error) {
 	q := Query{PK: ledgerPK(name), Descending: true, Limit: max(limit, proofPage)}
-	if below > 0 {
-		q.To = fmt.Sprintf("%020d", below-1)
-	}
 	var list []alloc.LeaseRecord
-	for {
+	for below > 0 {
+		q.To = fmt.Sprintf("%020d", below-1)
 		page, err := s.table.Query(ctx, q)
 		if err != nil {
 			return nil, err
@@ -176,10 +174,9 @@ func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc
 			}
 			below = r.Start
 		}
-		if !page.More || len(page.Items) == 0 || below == 0 {
+		if !page.More || len(page.Items) == 0 {
 			break
 		}
-		q.To = fmt.Sprintf("%020d", below-1)
 	}
 	if list == nil {
 		if _, err := s.headless(ctx, name); alloc.Is(err, alloc.CodeSequenceNotFound) {

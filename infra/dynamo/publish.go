@@ -32,6 +32,7 @@ type draft struct {
 	added    int    // IDs that count as added to the pool with it
 	relisted bool   // it may list what another chunk lists too
 	batch    string // tag of the batch whose IDs it publishes
+	doubt    string // tag of another batch, which has put its IDs and may not have listed them: see Store.WalkIDs
 }
 
 // drafts packs listings into chunks: so many that a few environments cannot sit on a whole pool of that size, and never
@@ -162,6 +163,9 @@ func (p *publication) place(ctx context.Context, d draft, n, before int64) (c pl
 	}
 	if d.batch != "" {
 		it[AttrBatch] = d.batch
+	}
+	if d.doubt != "" {
+		it[AttrDoubt] = d.doubt
 	}
 	err = p.s.insist(ctx, func() error { return p.s.table.Put(ctx, it, Absent(AttrPK)) })
 	old, met := refusedBy(err)

@@ -233,7 +233,7 @@ func TestA30AndA32NothingIsWrittenAsNullAndEmptyListsAreLists(t *testing.T) {
 }
 
 func TestAnAttributeThatWasNeverWrittenSoIsAnErrorAndNoZero(t *testing.T) {
-	for _, v := range []string{`{"N":"1.5"}`, `{"N":"9223372036854775808"}`, `{"NULL":true}`, `{"B":"AA=="}`, `{"L":[{"N":"1"}]}`, `{"M":{"a":{"N":"1"}}}`, `{"SS":["a"]}`} {
+	for _, v := range []string{`{"N":"1.5"}`, `{"N":"9223372036854775808"}`, `{"NULL":true}`, `{"BS":["AA=="]}`, `{"L":[{"N":"1"}]}`, `{"M":{"a":{"N":"1"}}}`, `{"SS":["a"]}`} {
 		w := &wire{answer: always(func() (*http.Response, error) {
 			return reply(200, `{"Item":{"pk":{"S":"p"},"sk":{"S":"s"},"n":`+v+`}}`)
 		})}

@@ -30,6 +30,8 @@ func encode(v any) (types.AttributeValue, error) {
 		return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}, nil
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
+	case []byte:
+		return &types.AttributeValueMemberB{Value: v}, nil
 	case []string:
 		l := make([]types.AttributeValue, len(v)) // never nil: a nil list is no valid JSON to DynamoDB
 		for i, s := range v {
@@ -69,6 +71,8 @@ func decode(av types.AttributeValue) (any, error) {
 	case *types.AttributeValueMemberN:
 		return strconv.ParseInt(av.Value, 10, 64)
 	case *types.AttributeValueMemberBOOL:
+		return av.Value, nil
+	case *types.AttributeValueMemberB:
 		return av.Value, nil
 	case *types.AttributeValueMemberL:
 		l := make([]string, len(av.Value))

@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +18,7 @@ type found struct {
 	count   bool   // it counts as added with the next chunk
 	list    bool   // it is to be listed
 	doubt   string // a job that has put it and may not have listed it; "" for none
+	tag     string // of that job's batch
 	run     string // of that job, where it has put the ID again; else ""
 }
 
@@ -187,7 +190,7 @@ func doubtful(o alloc.SeedOutcome, l listing, it Item) found {
 	f := found{outcome: o, listing: l}
 	if it.Str(AttrState) == StateFree {
 		f.doubt = it.Str(AttrJob)
-		_, f.run = batchOf(it)
+		f.tag, f.run = batchOf(it)
 	}
 	return f
 }
@@ -213,7 +216,8 @@ func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, 
 
 // publish lists what a group has put.
 func (sd *seeding) publish(ctx context.Context, g *group) error {
-	var sure, taken, unsure []listing
+	var sure, taken []listing
+	unsure := map[string][]listing{} // by the batch that has put them
 	for i, f := range g.found {
 		n := g.from + i
 		sd.outcomes[n] = f.outcome
@@ -224,7 +228,7 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 		case f.list && f.count:
 			sure = append(sure, f.listing)
 		case f.list:
-			unsure = append(unsure, f.listing)
+			unsure[sd.tag] = append(unsure[sd.tag], f.listing)
 		case f.count:
 			taken = append(taken, f.listing)
 		case f.doubt != "":
@@ -233,7 +237,7 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 				return err
 			}
 			if other.open || f.run != "" && !other.runs[f.run] {
-				unsure = append(unsure, f.listing)
+				unsure[f.tag] = append(unsure[f.tag], f.listing)
 			}
 		}
 	}
@@ -243,7 +247,12 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 	for i := range list {
 		list[i].added, list[i].batch = len(list[i].listings), sd.tag
 	}
-	list = append(list, relisted(drafts(sd.pool, unsure, size))...)
+	for _, tag := range slices.Sorted(maps.Keys(unsure)) {
+		for _, d := range relisted(drafts(sd.pool, unsure[tag], size)) {
+			d.doubt = tag
+			list = append(list, d)
+		}
+	}
 	if len(list) == 0 {
 		return nil
 	}

@@ -188,9 +188,7 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 			return h.Sequence, nil
 		}
 		if h.Version != from {
-			e := alloc.Errorf(alloc.CodeVersionMismatch, "the sequence %q has been changed to version %d since; read it and try again", name, h.Version)
-			e.Current = h.Version
-			return alloc.Sequence{}, e
+			return alloc.Sequence{}, versionMismatch("sequence", string(name), h.Version)
 		}
 		if err := h.Config.CheckChange(config, h.Next); err != nil {
 			return alloc.Sequence{}, err
@@ -218,9 +216,13 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 		if err := h.CheckTo(to); err != nil {
 			return alloc.Sequence{}, err
 		}
+		if from != 0 && h.Version != from {
+			return alloc.Sequence{}, versionMismatch("sequence", string(name), h.Version)
+		}
 		done := h.State == to
 		if !done {
-			h, done, err = s.changeHead(ctx, name, map[string]any{"st": string(to)}, Eq("st", string(h.State)))
+			h, done, err = s.changeHead(ctx, name, map[string]any{"st": string(to)}, All(Eq("st", string(h.State)), Eq("ver", int64(h.Version))))
+			done = done || err == nil && h.State == to // by a repeat of this call, or by another that wanted the same
 		}
 		if !done {
 			continue

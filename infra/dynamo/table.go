@@ -38,7 +38,7 @@ type Key struct{ PK, SK string }
 
 // Item is an item without NULLs; "pk" and "sk" are among its attributes.
 //
-// A value is one of string (S), int64 (N), bool (BOOL), []string (L of S), map[string]string (M of S).
+// A value is one of string (S), int64 (N), bool (BOOL), []byte (B), []string (L of S), map[string]string (M of S).
 type Item map[string]any
 
 // Update says what a write changes. An attribute stands in one of the three only.
@@ -88,6 +88,9 @@ func (it Item) Int(name string) int64 { n, _ := it[name].(int64); return n }
 
 // Bool returns a boolean attribute, false if it is missing.
 func (it Item) Bool(name string) bool { b, _ := it[name].(bool); return b }
+
+// Bytes returns a binary attribute, nil if it is missing.
+func (it Item) Bytes(name string) []byte { b, _ := it[name].([]byte); return b }
 
 // List returns a list attribute, nil if it is missing.
 func (it Item) List(name string) []string { l, _ := it[name].([]string); return l }

@@ -319,7 +319,7 @@ func checkItem(it dynamo.Item) error {
 
 func known(v any) bool {
 	switch v.(type) {
-	case string, int64, bool, []string, map[string]string:
+	case string, int64, bool, []byte, []string, map[string]string:
 		return true
 	}
 	return false
@@ -338,6 +338,8 @@ func clone(it dynamo.Item) dynamo.Item {
 
 func cloneValue(v any) any {
 	switch v := v.(type) {
+	case []byte:
+		return append([]byte{}, v...) // an empty value stays one
 	case []string:
 		return append([]string{}, v...) // an empty list stays a list
 	case map[string]string:

@@ -133,6 +133,8 @@ func sizeOf(v any) int {
 	switch v := v.(type) {
 	case string:
 		return len(v)
+	case []byte:
+		return len(v)
 	case int64:
 		return sizeOfNumber(v)
 	case bool:
