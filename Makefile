@@ -96,8 +96,9 @@ bench: ## cost and throughput: DynamoDB beside the raw engine (in memory), SQLit
 ## Code
 
 .PHONY: generate
-generate: ## make templates/*_templ.go from templates/*.templ
+generate: ## make templates/*_templ.go, and openapi.json and the client of the tests from web/api/openapi.yaml
 	$(TOOL) templ generate -lazy=false -path templates
+	$(TOOL) yq -o=json -I=0 --yaml-fix-merge-anchor-to-spec 'explode(.) | del(.x-common)' web/api/openapi.yaml >web/api/openapi.json
 
 .PHONY: generate-check
 generate-check:

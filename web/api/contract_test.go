@@ -1,0 +1,217 @@
+package api_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"idpool/alloc"
+)
+
+// contract is openapi.json as the tests hold the handlers against it.
+type contract struct {
+	doc   *openapi3.T
+	paths *http.ServeMux // finds the path of a request just as the handlers do
+}
+
+// theContract is read once, for all tests.
+var theContract = sync.OnceValues(func() (*contract, error) {
+	data, err := os.ReadFile("openapi.json")
+	if err != nil {
+		return nil, err
+	}
+	if data, err = closed(data); err != nil {
+		return nil, err
+	}
+	defineFormats()
+	doc, err := openapi3.NewLoader().LoadFromData(data)
+	if err != nil {
+		return nil, err
+	}
+	c := &contract{doc: doc, paths: http.NewServeMux()}
+	for path := range doc.Paths.Map() {
+		c.paths.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			if f, ok := w.(*finding); ok {
+				f.found(path, doc.Paths.Find(path), r)
+			}
+		})
+	}
+	return c, doc.Validate(context.Background(), openapi3.EnableExamplesValidation())
+})
+
+// closed forbids all members that the schemas do not name. The contract itself leaves answers open, as clients have to
+// expect further members; the tests must not find one that nobody wrote down.
+func closed(data []byte) ([]byte, error) {
+	var doc map[string]any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	components, _ := doc["components"].(map[string]any)
+	closeAll(components["schemas"])
+	return json.Marshal(doc)
+}
+
+func closeAll(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		_, named := v["properties"].(map[string]any)
+		if _, said := v["additionalProperties"]; named && !said {
+			v["additionalProperties"] = false
+		}
+		for _, inner := range v {
+			closeAll(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			closeAll(inner)
+		}
+	}
+}
+
+// defineFormats gives the formats that JSON Schema does not know the meaning that they have in the domain.
+func defineFormats() {
+	text := func(name string, check func(string) error) {
+		openapi3.DefineStringFormatCallback(name, check)
+	}
+	text("idpool-id", alloc.CheckID)
+	text("idpool-number", func(s string) error {
+		var n int64
+		if err := json.Unmarshal([]byte(s), &n); err != nil || n < 0 {
+			return fmt.Errorf("%s is no number of a sequence", s)
+		}
+		return nil
+	})
+	text("idpool-text", func(s string) error {
+		if s == "" {
+			return nil
+		}
+		return alloc.CheckID(s)
+	})
+
+	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.PlainBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.PlainBodyDecoder)
+}
+
+// finding is where the router of the contract leaves what it found.
+type finding struct {
+	http.ResponseWriter
+	path   string
+	item   *openapi3.PathItem
+	params map[string]string
+}
+
+func (f *finding) found(path string, item *openapi3.PathItem, r *http.Request) {
+	f.path, f.item, f.params = path, item, map[string]string{}
+	for _, name := range []string{"pool", "sequence", "credential", "job", "part"} {
+		if v := r.PathValue(name); v != "" {
+			f.params[name] = v
+		}
+	}
+}
+
+// checked holds every request that h answers, and every answer, against the contract.
+func checked(t testing.TB, h http.Handler) http.Handler {
+	t.Helper()
+	c, err := theContract()
+	if err != nil {
+		t.Fatalf("openapi.json: %v", err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var sent bytes.Buffer
+		r.Body = readAlong{io.TeeReader(r.Body, &sent), r.Body}
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		if err := c.check(r, sent.Bytes(), rec); err != nil {
+			t.Errorf("against openapi.yaml: %s %.200s %.300s\nanswered by %d %.500s\n%v", r.Method, r.URL, &sent, rec.Code, rec.Body, err)
+		}
+		for name, values := range rec.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(rec.Code)
+		if _, err := w.Write(rec.Body.Bytes()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type readAlong struct {
+	io.Reader
+	io.Closer
+}
+
+func (c *contract) check(r *http.Request, sent []byte, rec *httptest.ResponseRecorder) error {
+	f := &finding{ResponseWriter: httptest.NewRecorder()}
+	c.paths.ServeHTTP(f, r)
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if f.item == nil || f.item.GetOperation(method) == nil {
+		return c.checkNowhere(rec)
+	}
+	options := &openapi3filter.Options{
+		IncludeResponseStatus: true, SkipSettingDefaults: true, AuthenticationFunc: bearer,
+		SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.EnableFormatValidation()},
+	}
+	request := &openapi3filter.RequestValidationInput{
+		Request: r.Clone(r.Context()), PathParams: f.params, Options: options,
+		Route: &routers.Route{
+			Spec: c.doc, Server: &openapi3.Server{}, Path: f.path, PathItem: f.item, Method: method, Operation: f.item.GetOperation(method),
+		},
+	}
+	request.Request.Method = method
+	request.Request.Body = io.NopCloser(bytes.NewReader(sent))
+	response := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: request, Status: rec.Code, Header: rec.Header(), Options: options,
+		Body: io.NopCloser(bytes.NewReader(rec.Body.Bytes())),
+	}
+	err := openapi3filter.ValidateResponse(r.Context(), response)
+	if meant := meantToBeBad(rec); !meant {
+		err = cmp.Or(err, openapi3filter.ValidateRequest(r.Context(), request))
+	}
+	return err
+}
+
+// meantToBeBad reports whether an answer says that the request was not by the contract, or was not looked at.
+func meantToBeBad(rec *httptest.ResponseRecorder) bool {
+	switch rec.Code {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		return true
+	}
+	return false
+}
+
+// bearer demands a credential where the contract does.
+func bearer(_ context.Context, in *openapi3filter.AuthenticationInput) error {
+	if in.RequestValidationInput.Request.Header.Get("Authorization") == "" {
+		return errors.New("the contract demands a credential here, and the request was carried out without")
+	}
+	return nil
+}
+
+// checkNowhere judges an answer to a request that is for no operation: it must be a problem that says so.
+func (c *contract) checkNowhere(rec *httptest.ResponseRecorder) error {
+	var problem any
+	if err := json.Unmarshal(rec.Body.Bytes(), &problem); err != nil {
+		return err
+	}
+	switch rec.Code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return c.doc.Components.Schemas["Problem"].Value.VisitJSON(problem, openapi3.EnableJSONSchema2020(), openapi3.EnableFormatValidation())
+	}
+	return errors.New("the contract has no such operation, and it was answered all the same")
+}
