@@ -20,10 +20,6 @@ type SeedRequest struct {
 	// Intent is what Keyed gives to its work, and names the job, so that every attempt with one Idempotency-Key is the
 	// same one; "" for none.
 	Intent Token
-
-	// Key is the Idempotency-Key of a request that does not come by Keyed; "" for none. It names the job together with the
-	// entries.
-	Key string
 }
 
 // SeedFinding is one entry that was added, was not added, or is worth a look.
@@ -72,17 +68,8 @@ func (s *Service) Seed(ctx context.Context, r SeedRequest) (SeedReport, error) {
 }
 
 func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) error {
-	caller, err := s.someone(ctx)
-	if err != nil {
-		return err
-	}
 	if len(r.Entries) == 0 {
 		return Errorf(CodeInvalidRequest, "there are no IDs in the request; send at least one")
-	}
-	if r.Key != "" {
-		if err := CheckKey(r.Key); err != nil {
-			return err
-		}
 	}
 	pool, err := s.store.Pool(ctx, r.Pool)
 	if err != nil {
@@ -92,8 +79,8 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 		return err
 	}
 	wanted := report.sift(r.Entries, pool.Config.FoldCase)
-	report.Job = seedJob(caller.Client, r, pool.Config.Policy, wanted)
-	keyless := r.Key == "" && r.Intent == "" && pool.Config.Policy != PolicyForget
+	report.Job = seedJob(r, pool.Config.Policy, wanted)
+	keyless := r.Intent == "" && pool.Config.Policy != PolicyForget
 	done := 0
 	for batch := range slices.Chunk(wanted, MaxSeedIDs) {
 		if err := s.seedBatch(ctx, report, batch, keyless); err != nil {
@@ -104,25 +91,20 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 	return nil
 }
 
-// seedJob names the job. With an intent, which is as random as a job's name has to be, after that. Without one after its IDs, so that sending again what was cut off goes on with it; but at random in a pool that forgets, where
-// the same IDs may be meant to be handed out again.
-func seedJob(client ClientID, r SeedRequest, policy Policy, wanted []wantedID) JobID {
-	parts := make([]string, 0, 3+len(r.Entries))
+// seedJob names the job. With an intent after that, which is as random as a name has to be. Without one after its IDs, so
+// that sending again what was cut off goes on with it; but at random in a pool that forgets, where the same IDs may be
+// meant to be handed out again.
+func seedJob(r SeedRequest, policy Policy, wanted []wantedID) JobID {
 	switch {
 	case r.Intent != "":
 		return JobID(r.Intent)
-	case r.Key != "":
-		parts = append(parts, string(client), string(r.Pool), r.Key)
-		for _, e := range r.Entries {
-			parts = append(parts, e.Raw)
-		}
 	case policy == PolicyForget:
 		return JobID(NewToken())
-	default:
-		parts = append(parts, "", string(r.Pool))
-		for _, w := range wanted {
-			parts = append(parts, string(w.id))
-		}
+	}
+	parts := make([]string, 0, 1+len(wanted))
+	parts = append(parts, string(r.Pool))
+	for _, w := range wanted {
+		parts = append(parts, string(w.id))
 	}
 	return JobID(encodeBits([16]byte(hash(parts))))
 }

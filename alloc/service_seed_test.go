@@ -131,37 +131,37 @@ func TestSeedFoldsCase(t *testing.T) {
 
 func TestSeedJobs(t *testing.T) {
 	s, m := newPool(t, alloc.PoolConfig{})
-	seed := func(client alloc.ClientID, key string, ids ...string) alloc.SeedReport {
+	seed := func(intent alloc.Token, ids ...string) alloc.SeedReport {
 		t.Helper()
-		r, err := s.Seed(as(t.Context(), client, alloc.AllScopes()...), alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf(ids...), Key: key})
+		r, err := s.Seed(asAdmin(t.Context()), alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf(ids...), Intent: intent})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	first, repeat := seed("a", "k", "1", "2"), seed("a", "k", "1", "2")
+	first, repeat := seed("k", "1", "2"), seed("k", "1", "2")
 	if first.Job != repeat.Job || repeat.Added != 2 {
-		t.Errorf("a keyed repeat is job %s with %+v, want job %s with 2 added", repeat.Job, repeat, first.Job)
+		t.Errorf("a repeat of an intent is job %s with %+v, want job %s with 2 added", repeat.Job, repeat, first.Job)
 	}
 	if got := m.Census("vouchers")[alloc.StateFree]; got != 2 {
-		t.Errorf("after a keyed repeat there are %d IDs, want 2", got)
+		t.Errorf("after a repeat of an intent there are %d IDs, want 2", got)
 	}
 	jobs := map[alloc.JobID]bool{first.Job: true}
 	for _, other := range []alloc.SeedReport{
-		seed("b", "k", "1", "2"), seed("a", "j", "1", "2"), seed("a", "k", "12"), seed("a", "k", "2", "1"), seed("a", "", "1"), seed("a", "", "1", "3"),
+		seed("j", "1", "2"), seed("", "1"), seed("", "1", "3"), seed("", "12"),
 	} {
 		if jobs[other.Job] {
 			t.Errorf("another seeding has the same job %s", other.Job)
 		}
 		jobs[other.Job] = true
 	}
-	if repeat := seed("b", "k", "1", "2"); repeat.Duplicate != 2 {
-		t.Errorf("another client's job counts %+v, want 2 duplicates", repeat)
+	if repeat := seed("j", "1", "2"); repeat.Duplicate != 2 {
+		t.Errorf("another intent's job counts %+v, want 2 duplicates", repeat)
 	}
-	// Without a key the job is named after its IDs, so that sending them again goes on with what was cut off.
-	keyless, again := seed("a", "", "7", "8"), seed("b", "", "7", " 8 ")
+	// Without an intent the job is named after its IDs, so that sending them again goes on with what was cut off.
+	keyless, again := seed("", "7", "8"), seed("", "7", " 8 ")
 	if keyless.Job != again.Job || keyless.Added != 2 || again.Duplicate != 2 {
-		t.Errorf("the same IDs without a key are %+v and then %+v, want one job, 2 added and then 2 duplicates", keyless, again)
+		t.Errorf("the same IDs without an intent are %+v and then %+v, want one job, 2 added and then 2 duplicates", keyless, again)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestSeedHalfway(t *testing.T) {
 	if _, _, err := s.CreatePool(ctx, "vouchers", alloc.PoolConfig{}); err != nil {
 		t.Fatal(err)
 	}
-	request := alloc.SeedRequest{Pool: "vouchers", Entries: entries, Key: "k"}
+	request := alloc.SeedRequest{Pool: "vouchers", Entries: entries, Intent: "k"}
 	r, err := s.Seed(ctx, request)
 	e := wantCode(t, err, alloc.CodeThrottled)
 	if !e.Unknown || !strings.Contains(e.Message, "10000 of 10001 IDs") || !strings.Contains(e.Message, "again is safe") {
@@ -249,8 +249,6 @@ func TestSeedRefuses(t *testing.T) {
 	wantCode(t, err, alloc.CodeInvalidRequest)
 	_, err = s.Seed(ctx, alloc.SeedRequest{Pool: "nobody", Entries: entriesOf("1")})
 	wantCode(t, err, alloc.CodePoolNotFound)
-	_, err = s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf("1"), Key: "é"})
-	wantCode(t, err, alloc.CodeInvalidKey)
 	if _, err := s.SetPoolState(ctx, "vouchers", 0, alloc.PoolDraining); err != nil {
 		t.Fatal(err)
 	}
