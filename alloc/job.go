@@ -1,6 +1,10 @@
 package alloc
 
-import "time"
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"time"
+)
 
 // JobKind is what a stored job does.
 type JobKind string
@@ -29,7 +33,8 @@ const JobRetention = 7 * 24 * time.Hour
 // MaxPartBytes is the greatest size of one part of a job's result.
 const MaxPartBytes = 300 << 10
 
-// Job is long work as stored. Each step raises Version, and puts its part of the result before it moves Mark.
+// Job is long work as stored. Each step raises Version, and puts its part of the result before it moves Mark. Its times
+// are whole seconds.
 type Job struct {
 	ID      JobID
 	Kind    JobKind
@@ -53,4 +58,33 @@ type Part struct {
 	Data []byte // at most MaxPartBytes
 	IDs  Count  // in it
 	Next string // the mark after it
+}
+
+// newIntent makes a token that begins with the time, so that what is named after it sorts by that: 48 bits of
+// milliseconds, then 80 random ones.
+func newIntent(at time.Time) Token {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
+	rand.Read(b[6:]) // never returns an error
+	return Token(encodeBits(b))
+}
+
+// newJobID names a job after the intent, so that every attempt makes the same one.
+func newJobID(intent Token, now time.Time) JobID {
+	if intent == "" {
+		intent = newIntent(now)
+	}
+	return JobID(intent)
+}
+
+// check refuses what is no ID of a stored job: there is none.
+func (id JobID) check() error {
+	ok := len(id) == 26
+	for i := 0; ok && i < len(id); i++ {
+		ok = id[i] >= '0' && id[i] <= '9' || id[i] >= 'A' && id[i] <= 'V'
+	}
+	if !ok {
+		return Errorf(CodeJobNotFound, "there is no job %s; list the jobs to see which there are", quoteShort(string(id)))
+	}
+	return nil
 }

@@ -45,7 +45,7 @@ func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer 
 		answer, err = work(ctx, "")
 		return answer, false, err
 	}
-	ours := NewToken()
+	ours := newIntent(s.now())
 	kept, err := s.store.OpenKey(ctx, *key, ours, nil)
 	if err != nil {
 		return nil, false, err

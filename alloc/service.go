@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -15,6 +16,9 @@ type Config struct {
 	// VerifyFor is how long a secret that was verified is trusted without reading the Store: 0 for not at all, at most
 	// MaxVerifyFor. A revocation in another process holds that much later.
 	VerifyFor time.Duration
+
+	// Encoders are the formats of an export, by their names. A process without a job's format leaves that to others.
+	Encoders map[string]Encoder
 }
 
 // Service has the operations of idpool. Each checks its caller's scopes first (CodeUnauthenticated, CodeForbidden), then
@@ -26,6 +30,7 @@ type Service struct {
 	quotas   *quotas
 	cursors  *cursors
 	verified *verified
+	encoders map[string]Encoder
 }
 
 // NewService returns a ready Service.
@@ -40,7 +45,7 @@ func NewService(c Config) (*Service, error) {
 		return nil, fmt.Errorf("alloc: Config.VerifyFor must be 0 to %s", MaxVerifyFor)
 	}
 	return &Service{
-		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor),
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders),
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }
@@ -57,12 +62,12 @@ func (s *Service) Trail(ctx context.Context, c Cursor, limit int) (records []Aud
 	return paged(ctx, s, listTrail, c, limit, s.store.Records, func(r AuditRecord) string { return r.ID })
 }
 
-// withoutPanic makes of a panic in a call of the Store an error. In a goroutine that is no caller's own nobody above
+// withoutPanic makes of a panic in a call an error. In a goroutine that is no caller's own nobody above
 // would stop it from ending the process.
 func withoutPanic[A any](call func() (A, error)) (a A, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = Errorf(CodeInternal, "something went wrong on our side").Because(fmt.Errorf("panic in the Store: %v", p))
+			err = Errorf(CodeInternal, "something went wrong on our side").Because(fmt.Errorf("panic: %v", p))
 		}
 	}()
 	return call()

@@ -16,14 +16,15 @@ type TendReport struct {
 	Swept  []SweepReport      // in the order of their names; of a pool that was swept more than once, all together
 	Failed map[PoolName]error // a pool whose first sweep went well and a later one failed is in Swept too
 	Left   int                // pools that were not swept when the run's time was over
+	Jobs   []JobReport        // of the jobs that had not ended before, in the order of their IDs
 }
 
-// Tend is one run of the schedule: it sweeps every pool, and again those that have work left after that, so that a pool
+// Tend is one run of the schedule. First it sweeps every pool, and again those that have work left after that, so that a pool
 // that is used faster than the bound of one sweep catches up. Deleted pools come after the others: what was on its way
 // when they were deleted is still to be finished, above all a batch given up under a key, which answers CodeKeyBusy
-// until then.
+// until then. Then it carries on the jobs, within bounds.
 //
-// A pool that fails does not stop the others. The run ends early, without error, when the context does: the next run
+// A pool that fails does not stop the others, nor does a job. The run ends early, without error, when the context does: the next run
 // goes on; each run has an order of its own, so that the same pools are not left out for ever. Needs ActionTend on all.
 func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	if _, err := s.permit(ctx, ActionTend, everything); err != nil {
@@ -36,10 +37,15 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 		due = run.sweep(ctx, due)
 	}
 	report := run.report(len(names))
-	if ctx.Err() != nil {
+	jobs, jobsErr := s.work(ctx)
+	report.Jobs = jobs
+	switch {
+	case ctx.Err() != nil:
 		return report, nil
+	case err != nil:
+		return report, err
 	}
-	return report, err
+	return report, jobsErr
 }
 
 // tending is a run on its way.
