@@ -14,8 +14,8 @@ import (
 	"idpool/alloc/alloctest"
 )
 
-// job counts what a request's work did, and with which intents.
-type job struct {
+// task counts what a request's work did, and with which intents.
+type task struct {
 	mu      sync.Mutex
 	intents []alloc.Token
 	err     error                           // of the next attempt
@@ -23,7 +23,7 @@ type job struct {
 	answer  func(intent alloc.Token) string // nil for the intent
 }
 
-func (j *job) work(ctx context.Context, intent alloc.Token) ([]byte, error) {
+func (j *task) work(ctx context.Context, intent alloc.Token) ([]byte, error) {
 	j.mu.Lock()
 	j.intents = append(j.intents, intent)
 	err, during, answer := j.err, j.during, j.answer
@@ -52,7 +52,7 @@ func keyedBy(change func(*alloc.KeyedRequest)) alloc.KeyedRequest {
 }
 
 // ask asks as an administrator and wants no error.
-func ask(t testing.TB, s *alloc.Service, r alloc.KeyedRequest, j *job) (answer string, replayed bool) {
+func ask(t testing.TB, s *alloc.Service, r alloc.KeyedRequest, j *task) (answer string, replayed bool) {
 	t.Helper()
 	a, replayed, err := s.Keyed(asAdmin(t.Context()), r, j.work)
 	if err != nil {
@@ -61,7 +61,7 @@ func ask(t testing.TB, s *alloc.Service, r alloc.KeyedRequest, j *job) (answer s
 	return string(a), replayed
 }
 
-func wantAttempts(t testing.TB, j *job, want int) {
+func wantAttempts(t testing.TB, j *task, want int) {
 	t.Helper()
 	if len(j.intents) != want || want > 0 && len(slices.Compact(slices.Clone(j.intents))) != 1 {
 		t.Errorf("the work was done with the intents %v, want one of them %d times", j.intents, want)
@@ -71,7 +71,7 @@ func wantAttempts(t testing.TB, j *job, want int) {
 // K06, K22: from another process, with cold memory.
 func TestKeyedAnswersARepeatWithoutTheWork(t *testing.T) {
 	s, _, m := newWorld(t, nil)
-	j := &job{}
+	j := &task{}
 	first, replayed := ask(t, s, keyedRequest, j)
 	if replayed || first == "" {
 		t.Errorf("got %q, replayed %t; want a first answer", first, replayed)
@@ -87,7 +87,7 @@ func TestKeyedAnswersARepeatWithoutTheWork(t *testing.T) {
 // K05: each of client, operation, resource and key makes another request of it.
 func TestKeyedKeepsRequestsApart(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
-	j := &job{}
+	j := &task{}
 	ask(t, s, keyedRequest, j)
 	for i, r := range []alloc.KeyedRequest{
 		keyedBy(func(r *alloc.KeyedRequest) { r.Operation = "resume" }),
@@ -108,7 +108,7 @@ func TestKeyedKeepsRequestsApart(t *testing.T) {
 func TestKeyedRefusesAnotherPrint(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
 	other := keyedBy(func(r *alloc.KeyedRequest) { r.Print = "q" })
-	j, k := &job{}, &job{}
+	j, k := &task{}, &task{}
 	j.during = func(context.Context) {
 		_, _, err := s.Keyed(asAdmin(t.Context()), other, k.work)
 		wantErr(t, err, alloc.CodeKeyMismatch)
@@ -126,7 +126,7 @@ func TestKeyedRefusesAnotherPrint(t *testing.T) {
 func TestKeyedForgetsAfterTheRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _ := newWorld(t, nil)
-		j := &job{}
+		j := &task{}
 		ask(t, s, keyedRequest, j)
 		time.Sleep(alloc.KeyRetention - time.Second)
 		if _, replayed := ask(t, s, keyedRequest, j); !replayed {
@@ -141,7 +141,7 @@ func TestKeyedForgetsAfterTheRetention(t *testing.T) {
 
 func TestKeyedWithoutAKeyJustDoesTheWork(t *testing.T) {
 	s, store, _ := newWorld(t, nil)
-	j := &job{answer: func(intent alloc.Token) string { return "intent:" + string(intent) }}
+	j := &task{answer: func(intent alloc.Token) string { return "intent:" + string(intent) }}
 	for range 2 {
 		got, replayed := ask(t, s, keyedBy(func(r *alloc.KeyedRequest) { r.Key, r.Print = "", "" }), j)
 		if got != "intent:" || replayed {
@@ -155,7 +155,7 @@ func TestKeyedWithoutAKeyJustDoesTheWork(t *testing.T) {
 
 func TestKeyedChecksItsKey(t *testing.T) {
 	s, store, _ := newWorld(t, nil)
-	j := &job{}
+	j := &task{}
 	for _, key := range []string{"é", "\x00", strings.Repeat("k", alloc.MaxKeyBytes+1)} {
 		_, _, err := s.Keyed(asAdmin(t.Context()), keyedBy(func(r *alloc.KeyedRequest) { r.Key = key }), j.work)
 		wantCode(t, err, alloc.CodeInvalidKey)
@@ -169,7 +169,7 @@ func TestKeyedChecksItsKey(t *testing.T) {
 // A replay needs the same permission, and who may not ask learns nothing of the answer.
 func TestKeyedNeedsItsPermissionForAReplayToo(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
-	j := &job{}
+	j := &task{}
 	ask(t, s, keyedRequest, j)
 	for _, scope := range []alloc.Scope{{Action: alloc.ActionRead, Pattern: "*"}, {Action: alloc.ActionManage, Pattern: "team-b*"}} {
 		answer, replayed, err := s.Keyed(as(t.Context(), "admin", scope), keyedRequest, j.work)
@@ -213,7 +213,7 @@ func TestKeyedLeavesTheRecordOfAForbiddenRequest(t *testing.T) {
 // K18: a refusal is not kept, and its key is free for a repaired request.
 func TestKeyedKeepsNoRefusal(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
-	j := &job{err: alloc.Errorf(alloc.CodeInvalidConfig, "no")}
+	j := &task{err: alloc.Errorf(alloc.CodeInvalidConfig, "no")}
 	_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
 	wantCode(t, err, alloc.CodeInvalidConfig)
 	if _, replayed := ask(t, s, keyedBy(func(r *alloc.KeyedRequest) { r.Print = "repaired" }), j); replayed {
@@ -230,7 +230,7 @@ func TestKeyedGoesOnAfterAFailure(t *testing.T) {
 		alloc.Errorf(alloc.CodeBusy, "crowd"), unknown,
 	} {
 		s, _, _ := newWorld(t, nil)
-		j := &job{err: failure}
+		j := &task{err: failure}
 		_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
 		if e := wantCode(t, err, failure.Code); e.Unknown != failure.Unknown {
 			t.Errorf("got %+v, want the failure as it is", e)
@@ -249,7 +249,7 @@ func TestKeyedGoesOnAfterAFailure(t *testing.T) {
 // The process is gone in the middle of the work: whoever comes does it, as the same request.
 func TestKeyedIsCarriedOutByWhoeverComes(t *testing.T) {
 	s, _, m := newWorld(t, nil)
-	j := &job{during: func(context.Context) { panic("killed") }}
+	j := &task{during: func(context.Context) { panic("killed") }}
 	func() {
 		defer func() { _ = recover() }()
 		s.Keyed(asAdmin(t.Context()), keyedRequest, j.work) //nolint:errcheck // it panics
@@ -264,7 +264,7 @@ func TestKeyedIsCarriedOutByWhoeverComes(t *testing.T) {
 func TestKeyedGivesWhatStands(t *testing.T) {
 	s, _, m := newWorld(t, nil)
 	n := 0
-	j := &job{answer: func(alloc.Token) string { n++; return fmt.Sprint("answer ", n) }}
+	j := &task{answer: func(alloc.Token) string { n++; return fmt.Sprint("answer ", n) }}
 	j.during = func(context.Context) {
 		if got, replayed := ask(t, newService(t, m.Open(nil)), keyedRequest, j); got != "answer 1" || !replayed {
 			t.Errorf("the twin: got %q, replayed %t; want answer 1, of a request that was there", got, replayed)
@@ -279,8 +279,8 @@ func TestKeyedGivesWhatStands(t *testing.T) {
 // A twin did it first, and the work is refused the second time: the twin's answer stands.
 func TestKeyedRefusedBesideATwinThatWasNot(t *testing.T) {
 	s, _, m := newWorld(t, nil)
-	j := &job{err: alloc.Errorf(alloc.CodeVersionMismatch, "changed since")}
-	twin := &job{}
+	j := &task{err: alloc.Errorf(alloc.CodeVersionMismatch, "changed since")}
+	twin := &task{}
 	j.during = func(context.Context) { ask(t, newService(t, m.Open(nil)), keyedRequest, twin) }
 	if got, replayed := ask(t, s, keyedRequest, j); got != string(j.intents[0]) || !replayed {
 		t.Errorf("got %q, replayed %t; want the twin's answer", got, replayed)
@@ -294,7 +294,7 @@ func TestKeyedThroughFaults(t *testing.T) {
 		for _, fault := range both {
 			t.Run(fmt.Sprint(method, " ", fault), func(t *testing.T) {
 				s, _, _ := newWorld(t, alloctest.Script(method, fault, fault))
-				j := &job{}
+				j := &task{}
 				for i := range 2 {
 					_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
 					if i > 0 && fault == alloctest.AppliedButFailed && method == "CloseKey" && err == nil {
@@ -319,7 +319,7 @@ func TestKeyedThroughFaults(t *testing.T) {
 			t.Run(fmt.Sprint(method, " ", fault), func(t *testing.T) {
 				s, _, _ := newWorld(t, alloctest.Script(method, fault))
 				refusal := alloc.Errorf(alloc.CodeInvalidConfig, "no")
-				j := &job{err: refusal}
+				j := &task{err: refusal}
 				_, _, err := s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
 				if e := wantCode(t, err, alloc.CodeUnavailable); e.Unknown || e.RetryAfter == 0 {
 					t.Errorf("got %+v, want it known that nothing was done, and a hint", e)
@@ -337,7 +337,7 @@ func TestKeyedThroughFaults(t *testing.T) {
 func TestKeyedKeepsTheAnswerThoughItsCallerLeft(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
 	ctx, cancel := context.WithCancel(asAdmin(t.Context()))
-	j := &job{during: func(context.Context) { cancel() }}
+	j := &task{during: func(context.Context) { cancel() }}
 	if _, _, err := s.Keyed(ctx, keyedRequest, j.work); err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestKeyedSaysWhenAnAnswerIsTooLong(t *testing.T) {
 func TestKeyedTogether(t *testing.T) {
 	s, _, m := newWorld(t, nil)
 	other := newService(t, m.Open(nil))
-	j := &job{}
+	j := &task{}
 	var mu sync.Mutex
 	answers := map[string]int{}
 	firsts := 0
