@@ -6,3 +6,10 @@ func (s *Service) Lines() int {
 	defer s.segments.mu.Unlock()
 	return len(s.segments.lines)
 }
+
+// NewCredentialID, NewSecret and NewIntent are for tests of what they make.
+var (
+	NewCredentialID = newCredentialID
+	NewSecret       = newSecret
+	NewIntent       = newIntent
+)

@@ -1,12 +1,14 @@
 package alloc_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"idpool/alloc"
@@ -36,7 +38,10 @@ func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
 			{"refused", alloc.AllScopes(), func(m *alloctest.Model) {
 				must(t, m.SetPoolState, pool, alloc.PoolDeleted)
 				must(t, m.SetSequenceState, sequence, alloc.SequenceDeleted)
-			}, "deleted"},
+				if _, err := m.ChangeCredential(t.Context(), 1, alloc.Credential{ID: credential, Revoked: time.Now()}); err != nil {
+					t.Fatal(err)
+				}
+			}, "refused"},
 		} {
 			t.Run(name+" "+c.when, func(t *testing.T) {
 				s, _, m := newWorld(t, nil)
@@ -49,16 +54,22 @@ func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
 					}
 					return
 				}
-				if err == nil && c.result != "ok" {
-					t.Fatal("it was not refused")
-				}
 				kind, _, _ := strings.Cut(op.record, ".")
-				target := kind + "/" + op.on
-				if c.result == "deleted" {
+				target := cmp.Or(op.target, kind+"/"+op.on)
+				switch {
+				case c.result != "refused":
+				case op.spared:
+					c.result = "ok"
+				case kind == "credential":
+					c.result = alloc.CodeCredentialRevoked
+				default:
 					c.result = alloc.Code(kind + "_deleted")
 				}
+				if (err == nil) != (c.result == "ok") {
+					t.Fatalf("got %v, want %s", err, c.result)
+				}
 				want := []alloc.AuditRecord{{Client: "c", Action: op.record, Target: target, Result: string(c.result), Request: "r-1", Address: "192.0.2.1"}}
-				if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(alloc.AuditRecord{}, "ID", "At", "Detail")); diff != "" {
+				if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(alloc.AuditRecord{}, "ID", "At", "Detail")); diff != "" {
 					t.Fatalf("records (-want +got):\n%s", diff)
 				}
 				if got[0].ID == "" || got[0].At.IsZero() || got[0].Detail == "" {

@@ -15,10 +15,18 @@ func as(ctx context.Context, client alloc.ClientID, scopes ...alloc.Scope) conte
 	return alloc.WithCaller(ctx, alloc.Caller{Client: client, Scopes: scopes, Request: "r-1", Address: "192.0.2.1"})
 }
 
+// encoders has one format: an ID a line.
+var encoders = map[string]alloc.Encoder{"lines": func(ids []alloc.IDRecord) (text []byte, err error) {
+	for _, id := range ids {
+		text = append(append(text, id.ID...), '\n')
+	}
+	return text, nil
+}}
+
 // newService returns a Service over the store, on the time of the bubble or of the machine.
 func newService(t testing.TB, store alloc.Store) *alloc.Service {
 	t.Helper()
-	s, err := alloc.NewService(alloc.Config{Store: store})
+	s, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders})
 	if err != nil {
 		t.Fatal(err)
 	}
