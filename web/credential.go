@@ -19,7 +19,7 @@ import (
 type Verifier func(ctx context.Context, token string) (alloc.Caller, error)
 
 // SoleClient is the client of the one credential that NewTokenVerifier knows.
-const SoleClient alloc.ClientID = "default"
+const SoleClient = alloc.ReservedClient
 
 // TokenHash is the form in which a token is configured and compared: its SHA-256 in hexadecimal.
 func TokenHash(token string) string {

@@ -47,14 +47,11 @@ func (a api) claim(ctx context.Context, q request, b claimBody) (answer, error) 
 		return answer{}, err
 	}
 	web.Note(ctx, slog.Int(web.KeyStolen, c.Lost))
-	if c.Finished {
-		web.SetOutcome(ctx, web.OutcomeCarriedOut)
-	}
 	body := claimAnswer{Pool: c.Pool, IDs: c.IDs, State: c.State, Token: c.Token, Claimed: c.At.UTC(), Held: utc(c.HeldUntil)}
 	for _, e := range c.Ended {
 		body.Ended = append(body.Ended, endedID(e))
 	}
-	return answer{status: http.StatusCreated, replayed: c.Replayed, body: body}, nil
+	return answer{status: http.StatusCreated, replayed: c.Replayed, finished: c.Finished, body: body}, nil
 }
 
 type settleBody struct {

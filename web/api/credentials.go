@@ -104,6 +104,9 @@ func (a api) putCredential(ctx context.Context, q request, b credentialChange) (
 		return answer{}, err
 	}
 	if q.ifMatch == 0 {
+		if _, err := a.svc.Credential(ctx, q.credential()); err != nil {
+			return answer{}, err
+		}
 		return answer{}, alloc.Errorf(web.CodeVersionRequired, "to change a credential, GET it and send the ETag of that answer as If-Match")
 	}
 	return credentialAt(a.svc.ChangeCredential(ctx, q.credential(), q.ifMatch, r))

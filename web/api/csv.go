@@ -10,6 +10,7 @@ import (
 // The media types of files.
 const (
 	mediaCSV   = "text/csv; charset=utf-8; header=present"
+	mediaRows  = "text/csv; charset=utf-8; header=absent"
 	mediaLines = "application/x-ndjson"
 )
 

@@ -40,6 +40,7 @@ type answer struct {
 	body     any
 	version  alloc.Version // sent as ETag; 0 for none
 	replayed bool          // it is the answer of an earlier request with the same key
+	finished bool          // with replayed: that one had not been carried out to its end, and this one did it
 
 	kept any // what is kept for repeats in place of the body; nil for the body
 
@@ -143,11 +144,21 @@ func (a answer) write(w http.ResponseWriter, r *http.Request) error {
 	if a.replayed {
 		h.Set("Idempotent-Replayed", "true")
 		web.Note(r.Context(), slog.Bool(web.KeyReplayed, true))
-		web.SetOutcome(r.Context(), web.OutcomeReplay)
 	}
+	web.SetOutcome(r.Context(), a.outcome())
 	w.WriteHeader(a.status)
 	w.Write(f.data) //nolint:errcheck // the client is gone; there is nobody to tell
 	return nil
+}
+
+func (a answer) outcome() web.Outcome {
+	switch {
+	case a.finished:
+		return web.OutcomeCarriedOut
+	case a.replayed:
+		return web.OutcomeReplay
+	}
+	return web.OutcomeFirst
 }
 
 // encode writes JSON as people read it: '<' stays '<'.

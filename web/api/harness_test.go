@@ -1,12 +1,15 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,29 +26,67 @@ const token = "the-token-of-the-tests"
 
 // client talks to the whole API over one Store.
 type client struct {
-	t testing.TB
-	h http.Handler
+	t     testing.TB
+	h     http.Handler
+	token string
+	log   *safeBuffer // the events of its requests, one JSON object a line
 }
 
 func newClient(t testing.TB, store alloc.Store) client {
 	t.Helper()
+	now := func() time.Time { return noon }
 	if store == nil {
-		store = alloctest.NewModel(func() time.Time { return noon })
+		store = alloctest.NewModel(now)
 	}
-	svc, err := alloc.NewService(alloc.Config{Store: store, Now: func() time.Time { return noon }})
+	return clientAt(t, store, now)
+}
+
+func clientAt(t testing.TB, store alloc.Store, now func() time.Time) client {
+	t.Helper()
+	svc, err := alloc.NewService(alloc.Config{Store: store, Now: now, Encoders: api.Encoders()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client{t, stacked(t, api.All(svc))}
+	log := &safeBuffer{}
+	return client{t, stacked(t, api.All(svc), svc, now, log), token, log}
 }
 
-func stacked(t testing.TB, h http.Handler) http.Handler {
+// stacked is a handler as a program serves it.
+func stacked(t testing.TB, h http.Handler, svc *alloc.Service, now func() time.Time, log io.Writer) http.Handler {
 	t.Helper()
 	verify, err := web.NewTokenVerifier(web.TokenHash(token))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return web.Stack(web.Bearer(verify)(h), web.Options{})
+	logger := slog.New(slog.NewJSONHandler(log, nil))
+	return web.Stack(web.Bearer(web.FirstOf(verify, svc.Verify))(h), web.Options{Logger: logger, Now: now})
+}
+
+// as is the same client with another credential, "" for none.
+func (c client) as(token string) client {
+	c.token = token
+	return c
+}
+
+// safeBuffer is a buffer that several may write to.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// take returns what was written and empties the buffer.
+func (b *safeBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.buf.String()
+	b.buf.Reset()
+	return s
 }
 
 // do sends a request with the token. A body is sent as JSON unless the headers, given as "Name: value", say otherwise;
@@ -60,14 +101,16 @@ func (c client) in(ctx context.Context, method, path, body string, headers ...st
 	c.t.Helper()
 	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	r.RemoteAddr = "192.0.2.1:4711"
-	setHeaders(r.Header, body, headers)
+	setHeaders(r.Header, c.token, body, headers)
 	w := httptest.NewRecorder()
 	c.h.ServeHTTP(w, r)
 	return w
 }
 
-func setHeaders(h http.Header, body string, headers []string) {
-	h.Set("Authorization", "Bearer "+token)
+func setHeaders(h http.Header, token, body string, headers []string) {
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
 	if body != "" {
 		h.Set("Content-Type", "application/json")
 	}

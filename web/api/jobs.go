@@ -69,7 +69,7 @@ func jobAt(j alloc.Job, err error) (answer, error) {
 // job is the one that the path names. The service checks the ID.
 func (q request) job() alloc.JobID { return alloc.JobID(q.http.PathValue(onJob)) }
 
-// jobPart sends one part of a job's result as the file that it is a part of.
+// jobPart sends one part of a job's result. All parts, one after the other, are one file.
 func (a api) jobPart(ctx context.Context, q request) (answer, error) {
 	n, err := strconv.ParseUint(q.http.PathValue("part"), 10, 31)
 	if err != nil {
@@ -85,7 +85,14 @@ func (a api) jobPart(ctx context.Context, q request) (answer, error) {
 	}
 	f := &file{media: mediaLines, name: fmt.Sprintf("%s-%d.jsonl", j.Pool, n), data: data}
 	if j.Format == formatCSV {
-		f.media, f.name = mediaCSV, fmt.Sprintf("%s-%d.csv", j.Pool, n)
+		f.media, f.name = mediaRows, fmt.Sprintf("%s-%d.csv", j.Pool, n)
+		if n == 0 {
+			head, err := headOfCSV()
+			if err != nil {
+				return answer{}, err
+			}
+			f.media, f.data = mediaCSV, append(head, data...)
+		}
 	}
 	return answer{status: http.StatusOK, file: f}, nil
 }

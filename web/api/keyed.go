@@ -33,22 +33,26 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 		return answer{}, err
 	}
 	var ours answer
+	ran := false
 	record, replayed, err := rt.svc.Keyed(ctx, alloc.KeyedRequest{
 		Need: rt.Need, Name: name, Operation: rt.Operation, Resource: rt.resource(q), Key: q.key, Print: rt.print(q, todo.print),
 	}, func(ctx context.Context, intent alloc.Token) (record []byte, err error) {
-		q.intent = intent
+		q.intent, ran = intent, true
 		if ours, err = todo.do(ctx, q); err != nil {
 			return nil, err
 		}
 		return ours.record()
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return answer{}, err
-	case !replayed, ours.kept != nil: // what is not kept is told by whoever has it
+	}
+	if ran && (!replayed || ours.kept != nil) { // what is not kept is told by whoever has it
+		ours.replayed, ours.finished = replayed, replayed
 		return ours, nil
 	}
-	return answerOf(record, todo.revive)
+	a, err := answerOf(record, todo.revive)
+	a.finished = ran
+	return a, err
 }
 
 // permittedOn is the name for which the caller needs what the route needs.

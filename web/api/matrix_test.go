@@ -3,11 +3,12 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"idpool/alloc"
-	"idpool/alloc/alloctest"
 	"idpool/web"
 	"idpool/web/api"
 )
@@ -54,16 +55,24 @@ var badFields = []string{
 	`{"max_batch": 0}`, `{"max_batch": -1}`, `{"max_batch": 1001}`, `{"max_batch": "5"}`, `{"max_batch": 99999999999999999999}`,
 	`{"start": 1}`, `{"start": "-1"}`, `{"start": "+1"}`, `{"start": "01"}`, `{"start": ""}`, `{"start": "9223372036854775808"}`, `{"start": "1.0"}`,
 	`{"limit": "0"}`, `{"limit": 5}`, `{"limit": "abc"}`, `{"start": "5", "limit": "4"}`,
+	`{"hold": 0}`, `{"hold": -1}`, `{"hold": 604801}`, `{"hold": "60"}`, `{"hold": 1.5}`, `{"hold": 99999999999999999999}`, `{"token": 5}`, `{"token": null}`,
+	`{"on_release": "burn"}`, `{"on_release": 1}`, `{"require_key": "yes"}`, `{"scopes": "claim:p"}`, `{"scopes": ["claim"]}`, `{"scopes": ["fly:p"]}`,
+	`{"scopes": ["claim:P"]}`, `{"scopes": [1]}`, `{"client": 5}`, `{"client": "A B"}`, `{"quota": -1}`, `{"quota": "5"}`, `{"quota": 1000000001}`,
+	`{"expires_at": 5}`, `{"expires_at": "tomorrow"}`, `{"expires_at": "2030-01-31"}`, `{"expires_at": "2001-01-31T00:00:00Z"}`, `{"overlap": -1}`,
+	`{"overlap": 604801}`, `{"overlap": "60"}`, `{"state": "lost"}`, `{"state": 1}`, `{"format": "xml"}`, `{"format": null}`,
 	`{"max_lease": 0}`, `{"max_lease": -5}`, `{"max_lease": 1000000001}`, `{"segment": 0}`, `{"segment": -1}`, `{"segment": 1000001}`,
 }
 
-// badNames are names that no pool or sequence has (C51), as they stand in a path.
+// badNames are names that no pool, sequence, credential, job or part has (C51), as they stand in a path.
 var badNames = []string{
 	"%C3%A9", "e%CC%81", "%E8%AE%A2%E5%8D%95", "%F0%9F%8E%AB", "%2F", "a%2Fb", "..", "%2e%2e", ".", "%2E", "a%23b", "a%20b", "%20", "%00",
-	"%FF", "UPPER", "-a", "_a", strings.Repeat("n", 129), "a%0Ab", "a||b", "a%25b",
+	"%FF", "UPPER", "-a", "_a", strings.Repeat("n", 129), "a%0Ab", "a||b", "a%25b", "-1", "99999999999999999999",
 }
 
-var badQueries = []string{"nope=1", "limit=0", "limit=101", "limit=-1", "limit=x", "limit=", "limit=1&limit=1", "after=%00", "after=UPPER", "below=-1", "below=x", "before=%C3%A9", "%zz", "a;b", "column=a&column=b", "header=yes"}
+var badQueries = []string{
+	"nope=1", "limit=0", "limit=101", "limit=-1", "limit=x", "limit=", "limit=1&limit=1", "cursor=%00", "cursor=UPPER", "cursor=" + strings.Repeat("c", 5000),
+	"after=a", "below=1", "before=x", "%zz", "a;b", "column=a&column=b", "header=yes", "format=xml", "format=CSV", "format=",
+}
 
 var badIfMatch = []string{"*", "3", `W/"3"`, `"0"`, `"-1"`, `"3", "4"`, `"x"`, `""`, `"03"`, `"99999999999999999999"`, "\x7f"}
 
@@ -73,99 +82,75 @@ var badKeys = []string{"", `""`, `"open`, `a, b`, "é", strings.Repeat("k", 256)
 // nothing is taken or changed.
 func TestBadInputIsNeverA500(t *testing.T) {
 	for _, rt := range api.Routes(nil) {
-		t.Run(rt.Method+" "+rt.Path, func(t *testing.T) {
-			store := alloctest.NewModel(nil)
-			c := newClient(t, store)
-			c.must(201, "PUT", "/v1/pools/p", "")
-			c.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["A-1", "A-2"]}`)
-			c.must(201, "PUT", "/v1/sequences/s", "")
-			before := c.snapshot()
-			path := strings.NewReplacer("{pool}", "p", "{sequence}", "s").Replace(rt.Path)
-			takesBody := rt.Method != http.MethodGet
+		t.Run(rt.Operation, func(t *testing.T) {
+			w := newWorld(t)
+			before := w.snapshot()
+			path := w.path(rt) + query(rt)
+			body, headers := w.good(rt)
+			changes := rt.Method != http.MethodGet
 
-			if takesBody {
-				for name, bad := range badBodies {
-					w := c.do(rt.Method, path, bad.body, bad.headers...)
-					if w.Code != bad.want {
-						t.Errorf("%s: %d, want %d: %.300s", name, w.Code, bad.want, w.Body)
-						continue
-					}
-					problemOf(t, w)
-				}
-				for _, body := range badFields {
-					w := c.do(rt.Method, path, body)
-					if w.Code != http.StatusBadRequest {
-						t.Errorf("%s: %d, want 400: %s", body, w.Code, w.Body)
-						continue
-					}
-					problemOf(t, w)
-				}
+			if changes {
+				w.refusesBodies(rt, path, headers)
 			}
-			for _, name := range badNames {
-				if !strings.Contains(rt.Path, "{") {
-					break
-				}
-				bad := strings.NewReplacer("{pool}", name, "{sequence}", name).Replace(rt.Path)
-				w := c.do(rt.Method, bad, bodyFor(rt))
-				if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound {
-					t.Errorf("%s: %d, want 400 or 404: %s", bad, w.Code, w.Body)
+			for _, part := range []string{"{pool}", "{sequence}", "{credential}", "{job}", "{part}"} {
+				if !strings.Contains(rt.Path, part) {
 					continue
 				}
-				problemOf(t, w)
+				for _, name := range badNames {
+					bad := w.path(api.Route{Path: strings.Replace(rt.Path, part, name, 1)}) + query(rt)
+					w.refuses(bad, w.do(rt.Method, bad, body, headers...), 400, 404)
+				}
 			}
 			for _, query := range badQueries {
-				w := c.do(rt.Method, path+"?"+query, bodyFor(rt))
-				if w.Code != http.StatusBadRequest {
-					t.Errorf("?%s: %d, want 400: %s", query, w.Code, w.Body)
-					continue
-				}
-				problemOf(t, w)
+				w.refuses(query, w.do(rt.Method, w.path(rt)+"?"+query, body, headers...), 400)
 			}
-			if rt.Method == http.MethodPut {
+			if changes {
 				for _, value := range badIfMatch {
-					if w := c.do(rt.Method, path, "", "If-Match: "+value); w.Code != http.StatusBadRequest {
-						t.Errorf("If-Match %q: %d, want 400: %s", value, w.Code, w.Body)
+					w.refuses("If-Match "+value, w.do(rt.Method, path, body, append(headers, "If-Match: "+value)...), 400)
+				}
+				for _, key := range badKeys {
+					got := w.do(rt.Method, path, body, append(headers, "Idempotency-Key: "+key+" ")...)
+					if code := codeOf(t, got.Body.Bytes()); code != alloc.CodeInvalidKey {
+						t.Errorf("the key %q: %d %s, want invalid_key", key, got.Code, code)
 					}
 				}
 			}
-			if after := c.snapshot(); after != before {
+			if after := w.snapshot(); after != before {
 				t.Errorf("something was taken or changed: %s, before %s", after, before)
 			}
 		})
 	}
 }
 
-// bodyFor is a body that the route takes, for requests that are bad otherwise.
-func bodyFor(rt api.Route) string {
-	if strings.HasSuffix(rt.Path, "/seed") {
-		return `{"ids": ["A-3"]}`
+// refusesBodies sends bodies that no route takes, and members of the wrong type.
+func (w *world) refusesBodies(rt api.Route, path string, good []string) {
+	w.t.Helper()
+	for name, bad := range badBodies {
+		w.refuses(name, w.do(rt.Method, path, bad.body, append(good, bad.headers...)...), bad.want)
 	}
-	return ""
+	for _, body := range badFields {
+		w.refuses(body, w.do(rt.Method, path, body, good...), 400)
+	}
+}
+
+// refuses checks that the answer is a problem with one of the statuses.
+func (w *world) refuses(what string, got *httptest.ResponseRecorder, want ...int) {
+	w.t.Helper()
+	if !slices.Contains(want, got.Code) {
+		w.t.Errorf("%.100q: %d, want %d: %.300s", what, got.Code, want, got.Body)
+		return
+	}
+	problemOf(w.t, got)
 }
 
 // snapshot is what would show that something was taken or changed.
 func (c client) snapshot() string {
 	c.t.Helper()
-	return c.must(200, "GET", "/v1/pools", "").Body.String() + c.must(200, "GET", "/v1/sequences", "").Body.String()
-}
-
-// C48, K02: every route that takes a key refuses a bad one before it does anything.
-func TestBadKeysAreRefusedWhereKeysAreTaken(t *testing.T) {
-	for _, path := range []string{"/v1/pools/p/claims", "/v1/pools/p/seed", "/v1/sequences/s/leases", "/v1/sequences/s/next"} {
-		c := newClient(t, nil)
-		c.must(201, "PUT", "/v1/pools/p", "")
-		c.must(201, "PUT", "/v1/sequences/s", "")
-		body := ""
-		if strings.HasSuffix(path, "/seed") {
-			body = `{"ids": ["A"]}`
-		}
-		for _, key := range badKeys {
-			w := c.do("POST", path, body, "Idempotency-Key: "+key+" ")
-			if w.Code != http.StatusBadRequest || problemOf(t, w).Code != alloc.CodeInvalidKey {
-				t.Errorf("%s with the key %q: %d, want 400 invalid_key", path, key, w.Code)
-			}
-		}
+	all := ""
+	for _, path := range []string{"/v1/pools", "/v1/sequences", "/v1/credentials", "/v1/jobs"} {
+		all += c.must(200, "GET", path, "").Body.String()
 	}
+	return all
 }
 
 // C22: a count that cannot be is refused with its reason, never cut and never an empty success.
@@ -197,8 +182,8 @@ func TestRefusalsOfBodiesNameTheFieldAndTheType(t *testing.T) {
 		`{"metadata": []}`:                      "metadata must be an object of strings, not a list",
 		`{"metadata": {"a":"1","a":"1"}}`:       `metadata has the field "a" twice; give it once`,
 		`{"count": 1, "count": 2}`:              `the body has the field "count" twice; give it once`,
-		`{"cuont": 1}`:                          `the field "cuont" is not known; known are: count, owner, metadata`,
-		`{"` + strings.Repeat("x", 99) + `":1}`: `the field "` + strings.Repeat("x", 40) + `…" is not known; known are: count, owner, metadata`,
+		`{"cuont": 1}`:                          `the field "cuont" is not known; known are: count, owner, metadata, hold`,
+		`{"` + strings.Repeat("x", 99) + `":1}`: `the field "` + strings.Repeat("x", 40) + `…" is not known; known are: count, owner, metadata, hold`,
 		`[1]`:                                   "the body must be a JSON object, not a list",
 		`{"count": 1} 2`:                        "the body has something after its JSON value (byte 12); send one object",
 		`{"count": 1`:                           "the body is not valid JSON: it ends too early",
@@ -215,34 +200,30 @@ func TestRefusalsOfBodiesNameTheFieldAndTheType(t *testing.T) {
 
 // The endpoints of one function are not there in the other.
 func TestEachFunctionServesItsRoutes(t *testing.T) {
-	svc, err := alloc.NewService(alloc.Config{Store: alloctest.NewModel(nil)})
+	w := newWorld(t)
+	svc, err := alloc.NewService(alloc.Config{Store: w.store, Now: w.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	handlers := map[api.Function]client{
-		api.FunctionAllocate: {t, stacked(t, api.Allocate(svc))},
-		api.FunctionAdmin:    {t, stacked(t, api.Admin(svc))},
-	}
+	handlers := map[api.Function]http.Handler{api.FunctionAllocate: api.Allocate(svc), api.FunctionAdmin: api.Admin(svc)}
 	for _, rt := range api.Routes(svc) {
-		path := strings.NewReplacer("{pool}", "nobody", "{sequence}", "nobody").Replace(rt.Path)
-		for function, c := range handlers {
-			w := c.do(rt.Method, path, "")
-			absent := w.Code == http.StatusMethodNotAllowed || w.Code == http.StatusNotFound && problemOf(t, w).Code == web.CodeNotFound
+		for function, h := range handlers {
+			w.h = stacked(t, h, svc, w.clock.Now, w.log)
+			got := w.do(rt.Method, w.path(rt), "")
+			absent := got.Code == http.StatusMethodNotAllowed || got.Code == http.StatusNotFound && codeOf(t, got.Body.Bytes()) == web.CodeNotFound
 			if absent == (function == rt.Function) {
-				t.Errorf("%s %s in %s: %d", rt.Method, path, function, w.Code)
+				t.Errorf("%s in %s: %d", rt.Operation, function, got.Code)
 			}
 		}
 	}
 }
 
 func TestNobodyGetsIn(t *testing.T) {
-	c := newClient(t, nil)
+	w := newWorld(t)
 	for _, rt := range api.Routes(nil) {
-		path := strings.NewReplacer("{pool}", "p", "{sequence}", "s").Replace(rt.Path)
-		w := c.do(rt.Method, path, `{"broken`, "Authorization:")
-		open := rt.Path == "/healthz" || rt.Path == "/readyz"
-		if open != (w.Code == http.StatusOK) || !open && w.Code != http.StatusUnauthorized {
-			t.Errorf("%s %s without a credential: %d", rt.Method, path, w.Code)
+		got := w.as("").do(rt.Method, w.path(rt), `{"broken`)
+		if rt.Open != (got.Code == http.StatusOK) || !rt.Open && got.Code != http.StatusUnauthorized {
+			t.Errorf("%s without a credential: %d", rt.Operation, got.Code)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func post(ctx context.Context, server *httptest.Server, path, body string, heade
 	if err != nil {
 		return reply{}, err
 	}
-	setHeaders(req.Header, body, headers)
+	setHeaders(req.Header, token, body, headers)
 	resp, err := server.Client().Do(req)
 	if err != nil {
 		return reply{}, err
@@ -181,7 +181,7 @@ func TestOneCreatorWins(t *testing.T) {
 			t.Errorf("creator %d: %d", i, status)
 		}
 	}
-	if body := c.must(200, "GET", "/v1/pools/p", "").Body.Bytes(); !bytes.Contains(body, fmt.Appendf(nil, `"max_batch":%d}`, winner+1)) {
+	if body := c.must(200, "GET", "/v1/pools/p", "").Body.Bytes(); !bytes.Contains(body, fmt.Appendf(nil, `"max_batch":%d,`, winner+1)) {
 		t.Errorf("creator %d won, the pool is %s", winner, body)
 	}
 }

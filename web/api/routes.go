@@ -131,6 +131,7 @@ func (a api) credentials() []Route {
 func (a api) work() []Route {
 	return []Route{
 		{Method: get, Path: "/readyz", Operation: "ready", Function: FunctionAdmin, Open: true, read: plain(a.ready)},
+		{Method: get, Path: "/openapi.json", Operation: "contract", Function: FunctionAdmin, Open: true, read: plain(a.contract)},
 		{Method: get, Path: "/v1/jobs", Operation: "listJobs", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listJobs)},
 		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob, read: plain(a.job)},
 		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob, read: plain(a.jobPart)},

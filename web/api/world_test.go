@@ -1,0 +1,93 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+	"idpool/web/api"
+)
+
+// world is a system that has one of everything: the pool p with free IDs and two that are held, the sequence s, a
+// credential of the client shop, and an export.
+type world struct {
+	client
+	store      *alloctest.Model
+	clock      *alloctest.Clock
+	held       claimed
+	credential made
+	job        string
+}
+
+// claimed is what a claim has answered.
+type claimed struct {
+	IDs   []string
+	Token string
+	State string
+	Ended []struct{ ID, State string }
+}
+
+// made is what the making of a credential has answered.
+type made struct {
+	ID, Client, Secret string
+	Version            int
+	Withheld           bool `json:"secret_withheld"`
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	clock := alloctest.NewClock()
+	store := alloctest.NewModel(clock.Now)
+	w := &world{client: clientAt(t, store, clock.Now), store: store, clock: clock}
+	w.must(201, "PUT", "/v1/pools/p", "")
+	w.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["A-1", "A-2", "A-3", "A-4", "A-5"]}`)
+	w.held = read[claimed](t, w.must(201, "POST", "/v1/pools/p/claims", `{"count": 2, "hold": 3600}`).Body)
+	w.must(201, "PUT", "/v1/sequences/s", "")
+	w.credential = w.makeCredential(`{"client": "shop", "scopes": ["claim:p"]}`)
+	w.job = read[struct{ ID string }](t, w.must(202, "POST", "/v1/pools/p/exports", "").Body).ID
+	w.log.take()
+	return w
+}
+
+func (c client) makeCredential(body string) made {
+	c.t.Helper()
+	return read[made](c.t, c.must(201, "POST", "/v1/credentials", body).Body)
+}
+
+// path is the path of a route in this world.
+func (w *world) path(rt api.Route) string {
+	return strings.NewReplacer("{pool}", "p", "{sequence}", "s", "{credential}", w.credential.ID, "{job}", w.job, "{part}", "0").Replace(rt.Path)
+}
+
+// good is a body, with headers, by which the route does what it is for.
+func (w *world) good(rt api.Route) (body string, headers []string) {
+	switch rt.Operation {
+	case "confirm", "release", "retire":
+		return fmt.Sprintf(`{"ids": [%q, %q], "token": %q}`, w.held.IDs[0], w.held.IDs[1], w.held.Token), nil
+	case "seedPool":
+		return `{"ids": ["A-6"]}`, nil
+	case "putPool", "putSequence":
+		return `{"description": "changed"}`, []string{`If-Match: "1"`}
+	case "createCredential":
+		return `{"client": "shop", "scopes": ["claim:p"]}`, nil
+	case "putCredential":
+		return `{"description": "changed", "scopes": ["claim:p"]}`, []string{`If-Match: "1"`}
+	}
+	return "", nil
+}
+
+// query is the query by which a route does what it is for, with its question mark.
+func query(rt api.Route) string {
+	if rt.Operation == "inspectID" {
+		return "?id=A-1"
+	}
+	return ""
+}
+
+// code is the code of the problem that an answer may be.
+func codeOf(t testing.TB, body []byte) alloc.Code {
+	t.Helper()
+	return read[struct{ Code alloc.Code }](t, strings.NewReader(string(body))).Code
+}
