@@ -51,7 +51,7 @@ func clientAt(t testing.TB, store alloc.Store, now func() time.Time) client {
 	return client{t, stacked(t, api.All(svc), svc, now, log), token, log}
 }
 
-// stacked is a handler as a program serves it.
+// stacked is a handler as a program serves it, held against the contract.
 func stacked(t testing.TB, h http.Handler, svc *alloc.Service, now func() time.Time, log io.Writer) http.Handler {
 	t.Helper()
 	verify, err := web.NewTokenVerifier(web.TokenHash(token))
@@ -59,7 +59,7 @@ func stacked(t testing.TB, h http.Handler, svc *alloc.Service, now func() time.T
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.NewJSONHandler(log, nil))
-	return web.Stack(web.Bearer(web.FirstOf(verify, svc.Verify))(h), web.Options{Logger: logger, Now: now})
+	return checked(t, web.Stack(web.Bearer(web.FirstOf(verify, svc.Verify))(h), web.Options{Logger: logger, Now: now}))
 }
 
 // as is the same client with another credential, "" for none.
