@@ -68,6 +68,33 @@ var leaseKeyCases = []testCase{
 		w.setSequence("s", alloc.SequenceActive)
 		w.replayLease(w.open(), o, w.lease(w.open(), o))
 	}},
+	{"K04 where a key is required, a lease without one is refused, but for a segment", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{RequireKey: true})
+		before := w.readSequence("s")
+		w.refuseLease(w.open(), leaseOrder("s", 1), alloc.CodeKeyRequired, "Lease without a key")
+		sameSequence(w, w.readSequence("s"), before)
+		o := keyedLease("s", 3, "k")
+		w.replayLease(w.open(), o, w.lease(w.open(), o))
+		segment := leaseOrder("s", 3)
+		segment.Segment = true
+		w.lease(w.open(), segment)
+	}},
+	{"a lease with a refusal of Service's is refused with it and takes nothing, and a repeat is answered all the same", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		o := keyedLease("s", 3, "k")
+		first := w.lease(w.open(), o)
+		before := w.readSequence("s")
+		quota := alloc.Errorf(alloc.CodeQuotaExceeded, "the quota is used up").After(time.Hour)
+		o.Refusal = quota
+		w.replayLease(w.open(), o, first)
+		for _, o := range []alloc.LeaseOrder{leaseOrder("s", 1), keyedLease("s", 1, "new")} {
+			o.Refusal = quota
+			_, err := w.open().Lease(w.Context(), o)
+			equal(w, w.wantError(err, alloc.CodeQuotaExceeded, "Lease").RetryAfter, time.Hour, "RetryAfter")
+		}
+		sameSequence(w, w.readSequence("s"), before)
+		w.lease(w.open(), keyedLease("s", 1, "new")) // nothing was kept of the refusal
+	}},
 	{"K20 a key leases anew a second after its retention has ended, in a warm process and a cold one", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		warm, o := w.open(), keyedLease("s", 10, "k")

@@ -12,7 +12,9 @@ import (
 
 var poolCases = []testCase{
 	{"CreatePool makes an active pool at version 1, and Pool reads it back", func(w *world) {
-		config := alloc.PoolConfig{Description: "vouchers, größer", MaxBatch: 7, FoldCase: true}.WithDefaults()
+		config := alloc.PoolConfig{
+			Description: "vouchers, größer", MaxBatch: 7, FoldCase: true, OnRelease: alloc.ReleaseRetires, RequireKey: true,
+		}.WithDefaults()
 		made, created, err := w.open().CreatePool(w.Context(), "p", config)
 		w.ok(err, "CreatePool")
 		equal(w, created, true, "created")
@@ -33,7 +35,13 @@ var poolCases = []testCase{
 	{"CreatePool with another configuration is pool_exists and changes nothing", func(w *world) {
 		w.pool("p", alloc.PoolConfig{MaxBatch: 7})
 		before := w.readPool("p")
-		for _, other := range []alloc.PoolConfig{{MaxBatch: 8}, {MaxBatch: 7, FoldCase: true}, {MaxBatch: 7, Policy: alloc.PolicyForget}} {
+		for _, other := range []alloc.PoolConfig{
+			{MaxBatch: 8},
+			{MaxBatch: 7, FoldCase: true},
+			{MaxBatch: 7, Policy: alloc.PolicyForget},
+			{MaxBatch: 7, OnRelease: alloc.ReleaseRetires},
+			{MaxBatch: 7, RequireKey: true},
+		} {
 			_, created, err := w.open().CreatePool(w.Context(), "p", other.WithDefaults())
 			w.want(err, alloc.CodePoolExists, "CreatePool with another configuration")
 			equal(w, created, false, "created")
@@ -97,11 +105,16 @@ var poolCases = []testCase{
 		w.want(err, alloc.CodePoolNotFound, "Seed")
 		_, err = s.Sweep(ctx, "p")
 		w.want(err, alloc.CodePoolNotFound, "Sweep")
+		_, err = s.Settle(ctx, alloc.SettleOrder{Pool: "p", Event: alloc.EventRelease, IDs: []alloc.ID{"x"}, Token: alloc.NewToken()})
+		w.want(err, alloc.CodePoolNotFound, "Settle")
+		_, _, err = s.WalkIDs(ctx, "p", "", "", 10)
+		w.want(err, alloc.CodePoolNotFound, "WalkIDs")
 	}},
 	{"ChangePool replaces the configuration at its version and raises the version", func(w *world) {
 		w.pool("p", alloc.PoolConfig{MaxBatch: 7})
 		want := w.readPool("p")
 		want.Config.MaxBatch, want.Config.Description, want.Version = 9, "changed", 2
+		want.Config.OnRelease, want.Config.RequireKey = alloc.ReleaseRetires, true
 		got, err := w.open().ChangePool(w.Context(), "p", 1, want.Config)
 		w.ok(err, "ChangePool")
 		samePool(w, got, want)

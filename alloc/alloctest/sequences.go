@@ -12,7 +12,7 @@ import (
 
 var sequenceCases = []testCase{
 	{"CreateSequence makes an active sequence at version 1 and epoch 1, and Sequence reads it back", func(w *world) {
-		config := alloc.SequenceConfig{Description: "invoices, ä", Start: 1000, Limit: 9999, MaxLease: 50, Segment: 7}.WithDefaults()
+		config := alloc.SequenceConfig{Description: "invoices, ä", Start: 1000, Limit: 9999, MaxLease: 50, Segment: 7, RequireKey: true}.WithDefaults()
 		made, created, err := w.open().CreateSequence(w.Context(), "s", config)
 		w.ok(err, "CreateSequence")
 		equal(w, created, true, "created")
@@ -36,7 +36,7 @@ var sequenceCases = []testCase{
 	{"CreateSequence with another configuration is sequence_exists and changes nothing", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		before := w.readSequence("s")
-		for _, other := range []alloc.SequenceConfig{{Start: 5}, {Limit: 10}, {MaxLease: 3}, {Segment: 3}, {StartAtZero: true}} {
+		for _, other := range []alloc.SequenceConfig{{Start: 5}, {Limit: 10}, {MaxLease: 3}, {Segment: 3}, {StartAtZero: true}, {RequireKey: true}} {
 			_, created, err := w.open().CreateSequence(w.Context(), "s", other.WithDefaults())
 			w.want(err, alloc.CodeSequenceExists, fmt.Sprintf("CreateSequence with %+v", other))
 			equal(w, created, false, "created")
@@ -109,12 +109,32 @@ var sequenceCases = []testCase{
 		w.lease(w.open(), leaseOrder("s", 10))
 		want := w.readSequence("s")
 		want.Config.Limit, want.Config.MaxLease, want.Config.Description, want.Version = 2000, 77, "changed", 2
+		want.Config.RequireKey = true
 		for range 2 { // the second is a repeat of the change made last
 			got, err := w.open().ChangeSequence(w.Context(), "s", 1, want.Config)
 			w.ok(err, "ChangeSequence")
 			sameSequence(w, got, want)
 			sameSequence(w, w.readSequence("s"), want)
 		}
+	}},
+	{"SetSequenceState from another version than the sequence's is version_mismatch and changes nothing", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		_, err := w.open().ChangeSequence(w.Context(), "s", 1, alloc.SequenceConfig{MaxLease: 5}.WithDefaults())
+		w.ok(err, "ChangeSequence")
+		want := w.readSequence("s")
+		for _, from := range []alloc.Version{1, 3, 1 << 40} {
+			_, err := w.open().SetSequenceState(w.Context(), "s", from, alloc.SequencePaused)
+			equal(w, w.wantError(err, alloc.CodeVersionMismatch, "SetSequenceState").Current, 2, "Current")
+			sameSequence(w, w.readSequence("s"), want)
+		}
+		for _, to := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequencePaused, alloc.SequenceDeleted} {
+			want.State = to
+			got, err := w.open().SetSequenceState(w.Context(), "s", 2, to)
+			w.ok(err, "SetSequenceState from the sequence's version")
+			sameSequence(w, got, want)
+		}
+		_, err = w.open().SetSequenceState(w.Context(), "s", 1, alloc.SequenceActive)
+		w.want(err, alloc.CodeSequenceDeleted, "SetSequenceState of a deleted sequence, from another version")
 	}},
 	{"ChangeSequence from another version is version_mismatch with the present one, and changes nothing", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})

@@ -21,6 +21,49 @@ var stateCases = []testCase{
 			samePool(w, w.readPool("p"), want)
 		}
 	}},
+	{"SetPoolState from another version than the pool's is version_mismatch and changes nothing", func(w *world) {
+		w.pool("p", alloc.PoolConfig{MaxBatch: 7})
+		_, err := w.open().ChangePool(w.Context(), "p", 1, alloc.PoolConfig{MaxBatch: 8}.WithDefaults())
+		w.ok(err, "ChangePool")
+		want := w.readPool("p")
+		for _, from := range []alloc.Version{1, 3, 1 << 40} {
+			_, err := w.open().SetPoolState(w.Context(), "p", from, alloc.PoolPaused)
+			equal(w, w.wantError(err, alloc.CodeVersionMismatch, "SetPoolState").Current, 2, "Current")
+			samePool(w, w.readPool("p"), want)
+		}
+		for _, to := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolPaused, alloc.PoolDeleted} {
+			want.State = to
+			got, err := w.open().SetPoolState(w.Context(), "p", 2, to)
+			w.ok(err, "SetPoolState from the pool's version")
+			samePool(w, got, want)
+		}
+		_, err = w.open().SetPoolState(w.Context(), "p", 1, alloc.PoolActive)
+		w.want(err, alloc.CodePoolDeleted, "SetPoolState of a deleted pool, from another version")
+	}},
+	{"of changes of state and of configuration at once, each from the version it read, those that come late are version_mismatch", func(w *world) {
+		w.pool("p", alloc.PoolConfig{MaxBatch: 7})
+		n := w.callers() / 5
+		stores := w.processes(2 * n)
+		var changed atomic.Int64
+		w.together(2*n, func(i int) {
+			if i%2 == 0 {
+				_, err := stores[i].SetPoolState(w.Context(), "p", 1, alloc.PoolPaused)
+				if err != nil && !alloc.Is(err, alloc.CodeVersionMismatch) {
+					w.Errorf("SetPoolState beside changes: got %v, want success or version_mismatch", err)
+				}
+				return
+			}
+			_, err := stores[i].ChangePool(w.Context(), "p", 1, alloc.PoolConfig{MaxBatch: alloc.Count(10 + i)}.WithDefaults())
+			switch {
+			case err == nil:
+				changed.Add(1)
+			case !alloc.Is(err, alloc.CodeVersionMismatch):
+				w.Errorf("ChangePool beside others: got %v, want success or version_mismatch", err)
+			}
+		})
+		equal(w, changed.Load(), 1, "changes from one version")
+		equal(w, w.readPool("p").Version, 2, "version")
+	}},
 	{"a paused pool refuses claims in every process within 30 seconds and loses nothing", func(w *world) {
 		ids := w.full("p", 20)
 		warm := w.open()
