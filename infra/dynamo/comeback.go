@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 
@@ -151,12 +152,19 @@ func (s *Store) finishReturn(ctx context.Context, pool alloc.PoolName, id alloc.
 // release that is repeated later knows that it was done.
 func (s *Store) free(ctx context.Context, pool alloc.PoolName, l listing, token string) error {
 	_, err := s.table.Update(ctx, idKey(pool, l.id),
-		Update{Set: map[string]any{AttrState: StateFree, AttrGeneration: l.gen + 1, AttrLast: token}, Remove: ownership},
+		Update{Set: map[string]any{AttrState: StateFree, AttrGeneration: l.gen + 1, AttrLast: markOf(token)}, Remove: ownership},
 		All(Eq(AttrState, StateReturning), Eq(AttrToken, token), Eq(AttrGeneration, l.gen)))
 	if _, met := refusedBy(err); met {
 		return nil
 	}
 	return err
+}
+
+// markOf is what an ID that has come back keeps of the token. It is short, as the item stays within one write unit, and
+// decides nothing but whether a release is told that it has happened before.
+func markOf(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:7]
 }
 
 // dropReturn is step 6: the item goes if its reason is what it was.

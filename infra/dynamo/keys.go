@@ -51,7 +51,7 @@ const (
 	AttrOwner    = "o" // of an ID
 	AttrMetadata = "m" // of an ID
 	AttrHoldEnd  = "u" // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
-	AttrLast     = "y" // of an ID: the token that it came back from last
+	AttrLast     = "y" // of an ID: mark of the token that it came back from last
 
 	AttrLow       = "lo" // of a head: oldest chunk with unsettled listings
 	AttrNext      = "nx" // of a head: next chunk to lease

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -24,7 +25,7 @@ func (s *Store) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled,
 	}
 	w := &settlement{
 		s: s, pool: o.Pool, token: string(o.Token), asked: o.Event, event: h.pool.Config.Settles(o.Event),
-		forgets: h.pool.Config.Policy == alloc.PolicyForget, call: string(alloc.NewToken()), ids: o.IDs,
+		forgets: h.pool.Config.Policy == alloc.PolicyForget, call: string(alloc.NewToken()[:8]), ids: o.IDs,
 	}
 	err = w.run(ctx)
 	if n := w.count(settledNow); n > 0 && w.event == alloc.EventRetire {
@@ -44,7 +45,7 @@ type settlement struct {
 	asked   alloc.Event
 	event   alloc.Event // what it is in this pool
 	forgets bool
-	call    string // of this call: by it a write that was repeated knows itself
+	call    string // of this call: by it, beside the token, a write that was repeated knows itself
 	ids     []alloc.ID
 
 	ends []settledAs // of the IDs, in their order
@@ -86,12 +87,14 @@ func (w *settlement) state() alloc.State {
 func (w *settlement) judge(it Item) (as settledAs, code alloc.Code) {
 	state := stateOf[it.Str(AttrState)]
 	switch {
-	case it.Str(AttrSource) == w.call:
+	case it.Str(AttrSource) == w.call && it.Str(AttrToken) == w.token:
 		return settledNow, "" // our own write, whose answer was lost
 	case it == nil || state == "" || expired(it, w.s.now()):
 		return settledNot, alloc.CodeIDNotFound // what the pool has forgotten among them
+	case w.token == "":
+		return settledNot, alloc.CodeNotOwner // what nobody has, has no token either
 	case it.Str(AttrToken) == w.token:
-	case it.Str(AttrLast) == w.token && w.asked == alloc.EventRelease:
+	case bytes.Equal(it.Bytes(AttrLast), markOf(w.token)) && w.asked == alloc.EventRelease:
 		return settledAsked, ""
 	default:
 		return settledNot, alloc.CodeNotOwner

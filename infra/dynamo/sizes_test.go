@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 	"idpool/infra/dynamo"
@@ -49,16 +50,21 @@ func TestNoItemOnThePathOfAClaimIsLargerThanOneWriteUnit(t *testing.T) {
 	}
 }
 
-// claimLargest claims with and without a key, with as much about the claim as there may be.
-func claimLargest(t *testing.T, s *dynamo.Store, pool alloc.PoolName) {
-	t.Helper()
+// largestOrder is a claim with as much about it as there may be.
+func largestOrder(pool alloc.PoolName) alloc.ClaimOrder {
 	meta := map[string]string{}
 	for i := range alloc.MaxMetadataKeys {
 		meta[fmt.Sprint(i)] = strings.Repeat("m", alloc.MaxMetadataBytes/alloc.MaxMetadataKeys-1)
 	}
-	o := alloc.ClaimOrder{
+	return alloc.ClaimOrder{
 		Pool: pool, Count: 3, Owner: longest(alloc.MaxOwnerBytes, 1), By: alloc.ClientID(longest(128, 1)), Metadata: meta,
 	}
+}
+
+// claimLargest claims with and without a key, with as much about the claim as there may be.
+func claimLargest(t *testing.T, s *dynamo.Store, pool alloc.PoolName) {
+	t.Helper()
+	o := largestOrder(pool)
 	if err := alloc.CheckClaimOrder(o); err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +74,19 @@ func claimLargest(t *testing.T, s *dynamo.Store, pool alloc.PoolName) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// claimLargestWithAKey claims so too, with a key that is new, and for a time where there is one.
+func claimLargestWithAKey(t *testing.T, s *dynamo.Store, pool alloc.PoolName, n alloc.Count, hold time.Duration) alloc.Claim {
+	t.Helper()
+	o := largestOrder(pool)
+	o.Count, o.Hold = n, hold
+	o.Key = alloc.NewKey(o.By, "claim", "pool/"+string(pool), string(alloc.NewToken()), "body")
+	c, err := s.Claim(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func checkSizes(t *testing.T, mem *dynamotest.Memory, idBytes int) {
@@ -87,30 +106,43 @@ func checkSizes(t *testing.T, mem *dynamotest.Memory, idBytes int) {
 	}
 }
 
-func TestAnIDWithEverythingThereMayBeStaysBelowOneWriteUnitAlsoWhileHeld(t *testing.T) {
-	// What the next operations will add: a hold's end. The longest job of our own making has 26 characters, the longest
-	// that is stored has 32.
-	b := newBench(t)
-	pool := alloc.PoolName(longest(alloc.MaxNameBytes, 1))
-	s := b.open()
-	if _, _, err := s.CreatePool(t.Context(), pool, alloc.PoolConfig{Policy: alloc.PolicyForget}.WithDefaults()); err != nil {
-		t.Fatal(err)
-	}
-	id := alloc.ID(longest(alloc.MaxIDBytes, 1))
-	for _, job := range []alloc.JobID{alloc.JobID(alloc.NewToken()), alloc.JobID(strings.Repeat("j", 200))} {
-		batch := alloc.SeedBatch{Pool: pool, Job: job, IDs: []alloc.ID{id, alloc.ID(longest(alloc.MaxIDBytes, 2)), "3", "4", "5", "6"}}
-		if _, err := s.Seed(t.Context(), batch); err != nil {
-			t.Fatal(err)
-		}
-	}
-	claimLargest(t, s, pool)
-	for _, it := range b.mem.Items() {
-		if it.Str("sk") != "I" {
-			continue
-		}
-		it[dynamo.AttrHoldEnd] = b.clock.Now().UnixMilli() + 1
-		if size := dynamotest.Size(it); size > writeUnit {
-			t.Errorf("a held ID has %d bytes, want at most %d: %v", size, writeUnit, it)
+func TestAnIDWithEverythingThereMayBeStaysBelowOneWriteUnit(t *testing.T) {
+	// The longest job of our own making has 26 characters, the longest that is stored has 32. An ID that came back keeps
+	// the token that it came back from.
+	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
+		for _, hold := range []time.Duration{0, alloc.MaxHold} {
+			b := newBench(t)
+			pool := alloc.PoolName(longest(alloc.MaxNameBytes, 1))
+			s := b.open()
+			if _, _, err := s.CreatePool(t.Context(), pool, alloc.PoolConfig{Policy: policy}.WithDefaults()); err != nil {
+				t.Fatal(err)
+			}
+			for i, job := range []alloc.JobID{alloc.JobID(alloc.NewToken()), alloc.JobID(strings.Repeat("j", 200))} {
+				var ids []alloc.ID
+				for j := range 3 {
+					ids = append(ids, alloc.ID(longest(alloc.MaxIDBytes, 10*i+j)))
+				}
+				if _, err := s.Seed(t.Context(), alloc.SeedBatch{Pool: pool, Job: job, IDs: ids}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, e := range []alloc.Event{alloc.EventRelease, alloc.EventRelease, alloc.EventConfirm, alloc.EventRetire} {
+				c := claimLargestWithAKey(t, s, pool, 6, hold)
+				checkSizes(t, b.mem, alloc.MaxIDBytes)
+				if _, err := s.Settle(t.Context(), alloc.SettleOrder{Pool: pool, Event: e, IDs: c.IDs, Token: c.Token}); err != nil {
+					t.Fatalf("%s: %v", e, err)
+				}
+				checkSizes(t, b.mem, alloc.MaxIDBytes)
+				if e == alloc.EventConfirm { // the same IDs again
+					if _, err := s.Settle(t.Context(), alloc.SettleOrder{Pool: pool, Event: alloc.EventRelease, IDs: c.IDs, Token: c.Token}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := s.Sweep(t.Context(), pool); err != nil {
+					t.Fatal(err)
+				}
+				checkSizes(t, b.mem, alloc.MaxIDBytes)
+			}
 		}
 	}
 }
