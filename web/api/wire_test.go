@@ -242,9 +242,11 @@ var random = []*regexp.Regexp{
 	regexp.MustCompile(`"(target)":"credential/[a-z2-7]{12}"`),
 	regexp.MustCompile(`"(secret)":"idpool_[a-z2-7]{12}_[a-z2-7]{39}"`),
 	regexp.MustCompile(`"(next_cursor)":"[A-Za-z0-9_.-]{20,200}"`),
-	regexp.MustCompile(`(job )[0-9A-V]{26}`),                                      // in words
+	regexp.MustCompile(`(job )[0-9A-V]{26}`), // in words
+	regexp.MustCompile(`(the credential \\")[a-z2-7]{12}`),
 	regexp.MustCompile(`(cursor=)[A-Za-z0-9_.-]{20,200}`),                         // in a link
 	regexp.MustCompile(`(^|\r\n|\n|,)(?:20261129T120000\.000000Z-)?[0-9A-Z]{26}`), // in a file
+	regexp.MustCompile(`(\r\n)[a-z2-7]{12}`),
 }
 
 func derandomised(b []byte) []byte {
