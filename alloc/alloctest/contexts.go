@@ -29,6 +29,12 @@ var contextCases = []testCase{
 		sameSequence(w, w.readSequence("s"), before)
 		_, err := w.open().Pool(w.Context(), "new")
 		w.want(err, alloc.CodePoolNotFound, "Pool whose creation came too late")
+		w.noKey(w.open(), someKey("late"))
+		_, err = w.open().Credential(w.Context(), "late22222222")
+		w.want(err, alloc.CodeCredentialNotFound, "Credential whose creation came too late")
+		w.takes("late22222222", time.Unix(0, 0), 10, 10, 10, "taking of a quota of which nothing was taken too late")
+		_, err = w.open().Job(w.Context(), lateJob.ID)
+		w.want(err, alloc.CodeJobNotFound, "Job whose creation came too late")
 	}},
 	{"a call returns soon after its context's end", func(w *world) {
 		w.full("p", 50)
@@ -117,55 +123,4 @@ var contextCases = []testCase{
 // every speed are met before, during and after their work.
 func cutOff(rng *rand.Rand) time.Duration {
 	return time.Duration(1<<rng.IntN(15)-1) * time.Microsecond
-}
-
-// callsOf is one call of each method.
-func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
-	return map[string]func(ctx context.Context) error{
-		"CreatePool": func(ctx context.Context) error {
-			_, _, err := s.CreatePool(ctx, "new", alloc.PoolConfig{}.WithDefaults())
-			return err
-		},
-		"Pool": func(ctx context.Context) error { _, err := s.Pool(ctx, "p"); return err },
-		"ChangePool": func(ctx context.Context) error {
-			_, err := s.ChangePool(ctx, "p", 1, alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
-			return err
-		},
-		"SetPoolState": func(ctx context.Context) error { _, err := s.SetPoolState(ctx, "p", 0, alloc.PoolPaused); return err },
-		"ListPools":    func(ctx context.Context) error { _, err := s.ListPools(ctx, "", 10); return err },
-		"Level":        func(ctx context.Context) error { _, err := s.Level(ctx, "p"); return err },
-		"Claim":        func(ctx context.Context) error { _, err := s.Claim(ctx, order("p", 2)); return err },
-		"Claim with a key": func(ctx context.Context) error {
-			_, err := s.Claim(ctx, keyedOrder("p", 2, "k"))
-			return err
-		},
-		"Inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, "p", "p-00000"); return err },
-		"Seed": func(ctx context.Context) error {
-			_, err := s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "late", IDs: []alloc.ID{"late"}})
-			return err
-		},
-		"Sweep": func(ctx context.Context) error { _, err := s.Sweep(ctx, "p"); return err },
-		"CreateSequence": func(ctx context.Context) error {
-			_, _, err := s.CreateSequence(ctx, "new", alloc.SequenceConfig{}.WithDefaults())
-			return err
-		},
-		"Sequence": func(ctx context.Context) error { _, err := s.Sequence(ctx, "s"); return err },
-		"ChangeSequence": func(ctx context.Context) error {
-			_, err := s.ChangeSequence(ctx, "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
-			return err
-		},
-		"SetSequenceState": func(ctx context.Context) error {
-			_, err := s.SetSequenceState(ctx, "s", 0, alloc.SequencePaused)
-			return err
-		},
-		"ListSequences":    func(ctx context.Context) error { _, err := s.ListSequences(ctx, "", 10); return err },
-		"Lease":            func(ctx context.Context) error { _, err := s.Lease(ctx, leaseOrder("s", 2)); return err },
-		"Lease with a key": func(ctx context.Context) error { _, err := s.Lease(ctx, keyedLease("s", 2, "k")); return err },
-		"Leases":           func(ctx context.Context) error { _, err := s.Leases(ctx, "s", alloc.MaxNumber+1, 10); return err },
-		"Record": func(ctx context.Context) error {
-			return s.Record(ctx, alloc.AuditRecord{ID: "20380119T000000.000000Z-late", Client: "c", Action: "a", Target: "t", Result: "ok"})
-		},
-		"Records": func(ctx context.Context) error { _, err := s.Records(ctx, "", 10); return err },
-		"Ready":   func(ctx context.Context) error { return s.Ready(ctx) },
-	}
 }

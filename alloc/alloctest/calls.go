@@ -1,0 +1,97 @@
+package alloctest
+
+import (
+	"context"
+	"time"
+
+	"idpool/alloc"
+)
+
+// lateJob is one that comes too late.
+var lateJob = alloc.Job{ID: "20380119T000000.000000Z-late", Kind: alloc.JobExport, Pool: "p", State: alloc.JobQueued, Created: time.Unix(1<<31, 0)}
+
+// callsOf is one call of each method.
+func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"CreatePool": func(ctx context.Context) error {
+			_, _, err := s.CreatePool(ctx, "new", alloc.PoolConfig{}.WithDefaults())
+			return err
+		},
+		"Pool": func(ctx context.Context) error { _, err := s.Pool(ctx, "p"); return err },
+		"ChangePool": func(ctx context.Context) error {
+			_, err := s.ChangePool(ctx, "p", 1, alloc.PoolConfig{MaxBatch: 3}.WithDefaults())
+			return err
+		},
+		"SetPoolState": func(ctx context.Context) error { _, err := s.SetPoolState(ctx, "p", 0, alloc.PoolPaused); return err },
+		"ListPools":    func(ctx context.Context) error { _, err := s.ListPools(ctx, "", 10); return err },
+		"Level":        func(ctx context.Context) error { _, err := s.Level(ctx, "p"); return err },
+		"Claim":        func(ctx context.Context) error { _, err := s.Claim(ctx, order("p", 2)); return err },
+		"Claim with a key": func(ctx context.Context) error {
+			_, err := s.Claim(ctx, keyedOrder("p", 2, "k"))
+			return err
+		},
+		"Inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, "p", "p-00000"); return err },
+		"Seed": func(ctx context.Context) error {
+			_, err := s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "late", IDs: []alloc.ID{"late"}})
+			return err
+		},
+		"Sweep": func(ctx context.Context) error { _, err := s.Sweep(ctx, "p"); return err },
+		"CreateSequence": func(ctx context.Context) error {
+			_, _, err := s.CreateSequence(ctx, "new", alloc.SequenceConfig{}.WithDefaults())
+			return err
+		},
+		"Sequence": func(ctx context.Context) error { _, err := s.Sequence(ctx, "s"); return err },
+		"ChangeSequence": func(ctx context.Context) error {
+			_, err := s.ChangeSequence(ctx, "s", 1, alloc.SequenceConfig{MaxLease: 3}.WithDefaults())
+			return err
+		},
+		"SetSequenceState": func(ctx context.Context) error {
+			_, err := s.SetSequenceState(ctx, "s", 0, alloc.SequencePaused)
+			return err
+		},
+		"ListSequences":    func(ctx context.Context) error { _, err := s.ListSequences(ctx, "", 10); return err },
+		"Lease":            func(ctx context.Context) error { _, err := s.Lease(ctx, leaseOrder("s", 2)); return err },
+		"Lease with a key": func(ctx context.Context) error { _, err := s.Lease(ctx, keyedLease("s", 2, "k")); return err },
+		"Leases":           func(ctx context.Context) error { _, err := s.Leases(ctx, "s", alloc.MaxNumber+1, 10); return err },
+		"Record": func(ctx context.Context) error {
+			return s.Record(ctx, alloc.AuditRecord{ID: "20380119T000000.000000Z-late", Client: "c", Action: "a", Target: "t", Result: "ok"})
+		},
+		"Records": func(ctx context.Context) error { _, err := s.Records(ctx, "", 10); return err },
+		"Settle": func(ctx context.Context) error {
+			_, err := s.Settle(ctx, alloc.SettleOrder{Pool: "p", Event: alloc.EventRelease, IDs: []alloc.ID{"p-00000"}, Token: alloc.NewToken()})
+			return err
+		},
+		"OpenKey": func(ctx context.Context) error {
+			_, err := s.OpenKey(ctx, someKey("late"), alloc.NewToken(), nil)
+			return err
+		},
+		"FindKey": func(ctx context.Context) error { _, _, err := s.FindKey(ctx, someKey("late")); return err },
+		"CloseKey": func(ctx context.Context) error {
+			_, err := s.CloseKey(ctx, someKey("late"), alloc.NewToken(), []byte("answer"))
+			return err
+		},
+		"DropKey": func(ctx context.Context) error { return s.DropKey(ctx, someKey("late"), alloc.NewToken()) },
+		"CreateCredential": func(ctx context.Context) error {
+			return s.CreateCredential(ctx, alloc.Credential{ID: "late22222222", Client: "c", Hash: someHash("late")})
+		},
+		"Credential": func(ctx context.Context) error { _, err := s.Credential(ctx, "late22222222"); return err },
+		"ChangeCredential": func(ctx context.Context) error {
+			_, err := s.ChangeCredential(ctx, 1, alloc.Credential{ID: "late22222222", Hash: someHash("late")})
+			return err
+		},
+		"ListCredentials": func(ctx context.Context) error { _, err := s.ListCredentials(ctx, "", 10); return err },
+		"TakeQuota": func(ctx context.Context) error {
+			_, err := s.TakeQuota(ctx, "late22222222", time.Unix(0, 0), 1, 10)
+			return err
+		},
+		"SharedSecret": func(ctx context.Context) error { _, err := s.SharedSecret(ctx); return err },
+		"CreateJob":    func(ctx context.Context) error { return s.CreateJob(ctx, lateJob) },
+		"Job":          func(ctx context.Context) error { _, err := s.Job(ctx, lateJob.ID); return err },
+		"ChangeJob":    func(ctx context.Context) error { _, err := s.ChangeJob(ctx, 1, lateJob); return err },
+		"ListJobs":     func(ctx context.Context) error { _, err := s.ListJobs(ctx, "", 10); return err },
+		"PutPart":      func(ctx context.Context) error { return s.PutPart(ctx, lateJob.ID, 0, alloc.Part{Data: []byte("x")}) },
+		"Part":         func(ctx context.Context) error { _, err := s.Part(ctx, lateJob.ID, 0); return err },
+		"WalkIDs":      func(ctx context.Context) error { _, _, err := s.WalkIDs(ctx, "p", "", "", 10); return err },
+		"Ready":        func(ctx context.Context) error { return s.Ready(ctx) },
+	}
+}
