@@ -96,18 +96,20 @@ bench: ## cost and throughput: DynamoDB beside the raw engine (in memory), SQLit
 ## Code
 
 .PHONY: generate
-generate: ## make templates/*_templ.go, and openapi.json and the client of the tests from web/api/openapi.yaml
+generate: ## make templates/*_templ.go, and from web/api/openapi.yaml its JSON and the client of the tests
 	$(TOOL) templ generate -lazy=false -path templates
 	$(TOOL) yq -o=json -I=0 --yaml-fix-merge-anchor-to-spec 'explode(.) | del(.x-common)' web/api/openapi.yaml >web/api/openapi.json
+	$(TOOL) oapi-codegen -config web/api/apitest/oapi-codegen.yaml web/api/openapi.json
 
 .PHONY: generate-check
 generate-check:
 	$(call say,generated code is what its source gives)
 	@want=$$(go list -m -f '{{.Version}}' github.com/a-h/templ); got=$$($(TOOL) templ version); \
 	[ "$$want" = "$$got" ] || { echo "templ is $$got in tools.mod and $$want in go.mod; they have to be one"; exit 1; }
-	@sums() { find templates -name '*_templ.go' -print0 | sort -z | xargs -0 sha256sum; }; \
-	before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
-	[ "$$before" = "$$after" ] || { echo 'templates/*_templ.go were out of date; they have been made anew, commit them'; exit 1; }
+	@sums() { find templates web/api \( -name '*_templ.go' -o -name '*.gen.go' -o -name openapi.json \) -print0 | sort -z | xargs -0 sha256sum; }; \
+	before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); [ "$$before" = "$$after" ] || { \
+		echo 'these were out of date; they have been made anew, commit them:'; \
+		{ comm -13 <(echo "$$before") <(echo "$$after"); } | sed 's/^[^ ]*/ /'; exit 1; }
 
 .PHONY: format
 format: ## format all Go files and templates
