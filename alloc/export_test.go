@@ -13,3 +13,22 @@ var (
 	NewSecret       = newSecret
 	NewIntent       = newIntent
 )
+
+// EncodeNumbers writes numbers as the record of a key keeps them.
+func EncodeNumbers(numbers []Number) []byte {
+	var k stock
+	for _, n := range numbers {
+		k = append(k, piece{next: n, end: n})
+	}
+	return k.encode()
+}
+
+// DecodeNumbers reads them.
+func DecodeNumbers(b []byte) ([]Number, error) { return decodeNumbers(b) }
+
+// Verified is how many secrets the Service remembers.
+func (s *Service) Verified() int {
+	s.verified.mu.Lock()
+	defer s.verified.mu.Unlock()
+	return len(s.verified.callers)
+}

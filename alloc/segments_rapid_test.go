@@ -28,19 +28,26 @@ type nextStep struct {
 
 type nextCaller struct {
 	n        alloc.Count
+	key      string // "" for none; every request with one is for as many
 	patience time.Duration
 }
 
-func drawNextStep(t *rapid.T) nextStep {
+// drawNextStep draws a step with callers who use the keys; "" stands for none.
+func drawNextStep(t *rapid.T, keys []string) nextStep {
 	var s nextStep
 	switch rapid.SampledFrom([]string{"take", "take", "take", "wait", "state", "change"}).Draw(t, "step") {
 	case "take":
 		s.process = rapid.IntRange(0, 2).Draw(t, "process")
 		s.callers = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) nextCaller {
-			return nextCaller{
+			c := nextCaller{
 				n:        alloc.Count(rapid.IntRange(1, 12).Draw(t, "n")),
+				key:      rapid.SampledFrom(keys).Draw(t, "key"),
 				patience: rapid.SampledFrom([]time.Duration{time.Hour, time.Hour, 15 * time.Millisecond, 0}).Draw(t, "patience"),
 			}
+			if c.key != "" {
+				c.n = alloc.Count(slices.Index(keys, c.key))
+			}
+			return c
 		}), 1, 8).Draw(t, "callers")
 	case "wait":
 		s.wait = rapid.SampledFrom([]time.Duration{time.Second, 30 * time.Second, 11 * time.Minute}).Draw(t, "wait")
@@ -62,15 +69,24 @@ func drawSequenceConfig(t *rapid.T) alloc.SequenceConfig {
 
 // Whatever happens (several processes, failing and half-failing calls, callers that leave, pauses, changes, long waits, a
 // limit): no number is handed out twice, numbers rise within a process, and each was leased by then.
-func TestNextNeverRepeatsANumber(t *testing.T) {
+func TestNextNeverRepeatsANumber(t *testing.T) { checkNext(t, []string{""}, true) }
+
+// With keys besides: every answer to a key is the same, and nobody else ever gets a number of it. What a request did not
+// need after all comes back later, so numbers need not rise.
+func TestKeyedNextNeverRepeatsANumber(t *testing.T) {
+	checkNext(t, []string{"", "a", "b", "c", "d", "e", "f"}, false)
+}
+
+func checkNext(t *testing.T, keys []string, rising bool) {
 	rapid.Check(t, func(rt *rapid.T) {
 		config := drawSequenceConfig(rt)
 		seed := rapid.Uint64().Draw(rt, "faults")
 		often := rapid.SampledFrom([]int{3, 10, 1000}).Draw(rt, "one call in")
-		steps := rapid.SliceOfN(rapid.Custom(drawNextStep), 1, 30).Draw(rt, "steps")
+		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) nextStep { return drawNextStep(t, keys) }), 1, 30).Draw(rt, "steps")
 		var fault string
 		synctest.Test(t, func(t *testing.T) {
 			w := newNextWorld(t, config, seed, often)
+			w.rising = rising
 			for i, s := range steps {
 				if fault = w.do(t.Context(), s); fault != "" {
 					fault = fmt.Sprintf("step %d: %s", i, fault)
@@ -91,10 +107,12 @@ type nextWorld struct {
 	version   alloc.Version
 	highest   []alloc.Number // of each process
 	taken     map[alloc.Number]bool
+	kept      map[string][]alloc.Number // by key
+	rising    bool
 }
 
 func newNextWorld(t *testing.T, config alloc.SequenceConfig, seed uint64, often int) *nextWorld {
-	w := &nextWorld{model: alloctest.NewModel(nil), version: 1, highest: make([]alloc.Number, 3), taken: map[alloc.Number]bool{}}
+	w := &nextWorld{model: alloctest.NewModel(nil), version: 1, highest: make([]alloc.Number, 3), taken: map[alloc.Number]bool{}, kept: map[string][]alloc.Number{}}
 	for i := range w.highest {
 		faults := rand.New(rand.NewPCG(seed, uint64(i)))
 		plan := alloctest.Sometimes(faults.IntN, often, alloctest.Refused, alloctest.RefusedUnknown, alloctest.AppliedButFailed, alloctest.Throttled)
@@ -137,7 +155,7 @@ func (w *nextWorld) ask(ctx context.Context, process *alloc.Service, callers []n
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, c.patience)
 			defer cancel()
-			numbers, err := next(ctx, process, c.n)
+			numbers, replayed, err := nextKeyed(ctx, process, c.n, c.key)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -146,7 +164,17 @@ func (w *nextWorld) ask(ctx context.Context, process *alloc.Service, callers []n
 			case alloc.Is(err, alloc.CodeInternal):
 				fault = err.Error()
 			}
-			fresh = append(fresh, numbers...)
+			before, known := w.kept[c.key]
+			switch {
+			case err != nil:
+			case c.key == "" && replayed, known && !slices.Equal(before, numbers):
+				fault = fmt.Sprintf("with the key %q: got %v, replayed %t; want %v", c.key, numbers, replayed, before)
+			case !known:
+				fresh = append(fresh, numbers...)
+				if c.key != "" {
+					w.kept[c.key] = numbers
+				}
+			}
 		})
 	}
 	wg.Wait()
@@ -163,7 +191,7 @@ func (w *nextWorld) judge(ctx context.Context, process int, fresh []alloc.Number
 		switch {
 		case w.taken[n]:
 			return fmt.Sprintf("%d was handed out twice", n)
-		case n <= before:
+		case w.rising && n <= before:
 			return fmt.Sprintf("%d came after %d in the same process", n, before)
 		case n >= q.Next:
 			return fmt.Sprintf("%d was handed out, the next to lease is %d", n, q.Next)

@@ -58,7 +58,9 @@ func (l *lane) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range, erro
 func (l *lane) Sequence(ctx context.Context, name alloc.SequenceName) (alloc.Sequence, error) {
 	l.enter()
 	defer l.leave()
+	l.mu.Lock()
 	l.reads++
+	l.mu.Unlock()
 	q, err := l.Store.Sequence(ctx, name)
 	if l.shown != nil && err == nil {
 		return l.shown(q)
