@@ -38,10 +38,10 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 	if o.Hold > 0 {
 		c.State, c.HeldUntil = alloc.StateHeld, at.Add(o.Hold)
 	}
-	taken := columnOf[c.State]
+	taken := c.State
 	// A pool that forgets keeps what is held, and what a key claimed until the key expires, for its replays.
 	if p.Config.Policy == alloc.PolicyForget && o.Key == nil && o.Hold == 0 {
-		taken = columnForgotten
+		taken = countForgotten
 		c.IDs, err = list(t, scanID, forgetRows, p.number, o.Count)
 	} else {
 		c.IDs, err = list(t, scanID, takeRows, p.number, o.Count, c.State, c.Token, o.By, o.Owner, metadata, instant(at),
@@ -54,7 +54,7 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 		// The savepoint takes back what was taken.
 		return alloc.Claim{}, alloc.Exhausted(o.Pool, o.Count)
 	}
-	if err := t.count(p, tally{{columnOf[alloc.StateFree], taken}: len(c.IDs)}); err != nil {
+	if err := t.count(p, tally{}.move(alloc.StateFree, taken, len(c.IDs))); err != nil {
 		return alloc.Claim{}, err
 	}
 	if o.Key != nil {

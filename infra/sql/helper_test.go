@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 )
@@ -120,4 +121,69 @@ func wantCode(t testing.TB, err error, code alloc.Code) *alloc.Error {
 		t.Fatalf("got %v, want %s", err, code)
 	}
 	return e
+}
+
+// held is an order of n IDs with a hold.
+func held(pool alloc.PoolName, n alloc.Count, hold time.Duration) alloc.ClaimOrder {
+	return alloc.ClaimOrder{Pool: pool, Count: n, By: "test", Hold: hold}
+}
+
+// claimed claims what must be there.
+func claimed(t testing.TB, s *Store, o alloc.ClaimOrder) alloc.Claim {
+	t.Helper()
+	c, err := s.Claim(t.Context(), o)
+	if err != nil {
+		t.Fatalf("claim: %v", err)
+	}
+	return c
+}
+
+// settle does what must be possible, and again: the repeat has the same answer.
+func settle(t testing.TB, s *Store, e alloc.Event, pool alloc.PoolName, token alloc.Token, ids ...alloc.ID) alloc.State {
+	t.Helper()
+	o := alloc.SettleOrder{Pool: pool, Event: e, IDs: ids, Token: token}
+	first, err := s.Settle(t.Context(), o)
+	if err != nil {
+		t.Fatalf("%s %v: %v", e, ids, err)
+	}
+	again, err := s.Settle(t.Context(), o)
+	if err != nil || again.State != first.State {
+		t.Fatalf("%s %v again: got %+v and %v, first %+v", e, ids, again, err, first)
+	}
+	return first.State
+}
+
+// sweepOut sweeps the pool until there is no more.
+func sweepOut(t testing.TB, s *Store, pool alloc.PoolName) {
+	t.Helper()
+	for {
+		report, err := s.Sweep(t.Context(), pool)
+		if err != nil {
+			t.Fatalf("sweep: %v", err)
+		}
+		if !report.More {
+			return
+		}
+	}
+}
+
+// wantCounts holds the pool's level against its rows.
+func wantCounts(t testing.TB, s *Store, path string, pool alloc.PoolName) {
+	t.Helper()
+	l, err := s.Level(t.Context(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := census(t, path, pool)
+	got := alloc.Level{
+		Available: c[alloc.StateFree], Held: c[alloc.StateHeld], Claimed: c[alloc.StateClaimed],
+		Returning: c[alloc.StateReturning], Retired: c[alloc.StateRetired],
+		Seeded: l.Seeded, Forgotten: l.Forgotten, CountedAt: l.CountedAt,
+	}
+	if got != l {
+		t.Errorf("level: got %+v, the rows are %v", l, c)
+	}
+	if sum := l.Available + l.Held + l.Claimed + l.Returning + l.Retired + l.Forgotten; sum != l.Seeded {
+		t.Errorf("level: got %+v, which adds up to %d, want %d", l, sum, l.Seeded)
+	}
 }

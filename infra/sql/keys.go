@@ -67,12 +67,14 @@ func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, foun
 	return c, true, nil
 }
 
+const stateOfOwn = `SELECT state FROM ids WHERE pool = $1 AND id = $2 AND token = $3`
+
 // ended returns those of the record's IDs that it has no longer, in its order. One that is free, another's or forgotten
 // has come back in the meantime.
 func (t *tx) ended(k claimKey) (ended []alloc.EndedID, err error) {
 	for _, id := range k.ids {
 		var state alloc.State
-		known, err := t.row(`SELECT state FROM ids WHERE pool = $1 AND id = $2 AND token = $3`, []any{k.pool, id, k.token}, &state)
+		known, err := t.row(stateOfOwn, []any{k.pool, id, k.token}, &state)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +120,7 @@ func (t *tx) expire(k claimKey) (forgotten alloc.Count, err error) {
 	if forgotten == 0 {
 		return 0, nil
 	}
-	return forgotten, t.count(p, tally{{columnOf[alloc.StateClaimed], columnForgotten}: int(forgotten)})
+	return forgotten, t.count(p, tally{}.move(alloc.StateClaimed, countForgotten, int(forgotten)))
 }
 
 // keptKey refuses a step whose key another request has taken in the meantime. Where steps run one after the other that

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"maps"
 
 	"idpool/alloc"
 )
@@ -27,48 +28,32 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 	})
 }
 
-// countSeeded adds n new free IDs to the pool's counts.
-func (t *tx) countSeeded(p poolRow, n int) error {
-	changed, err := t.exec(`UPDATE levels SET n_seeded = n_seeded + $2, n_free = n_free + $2 WHERE pool = $1`, p.number, n)
-	return counted(p, changed, err)
-}
+// tally is by how much the counts of a pool's level change in a step. Those of the states are kept by state; of what is no
+// state, forgotten and seeded have no other than these.
+type tally map[alloc.State]int
 
-// column is a count of a pool's level.
-type column string
-
-const columnForgotten column = "n_forgotten"
-
-// columnOf is where the IDs of a state are counted.
-var columnOf = map[alloc.State]column{
-	alloc.StateFree: "n_free", alloc.StateHeld: "n_held", alloc.StateClaimed: "n_claimed",
-	alloc.StateReturning: "n_returning", alloc.StateRetired: "n_retired",
-}
-
-// shift is the way of IDs from one count to another, and tally how many went which way.
-type (
-	shift struct{ from, to column }
-	tally map[shift]int
+const (
+	countForgotten alloc.State = "forgotten"
+	countSeeded    alloc.State = "seeded"
 )
 
-func (c tally) add(from, to alloc.State, n int) {
-	if n > 0 {
-		c[shift{columnOf[from], columnOf[to]}] += n
-	}
+// move counts n IDs that go from one state to another.
+func (c tally) move(from, to alloc.State, n int) tally {
+	c[from] -= n
+	c[to] += n
+	return c
 }
 
-// count brings the pool's counts up to date with what a step has moved.
-func (t *tx) count(p poolRow, moved tally) error {
-	for way, n := range moved {
-		changed, err := t.exec(`UPDATE levels SET `+string(way.from)+` = `+string(way.from)+` - $2, `+string(way.to)+` = `+string(way.to)+` + $2 WHERE pool = $1`,
-			p.number, n)
-		if err := counted(p, changed, err); err != nil {
-			return err
-		}
+// count brings the pool's level up to date with what a step has done. Where nothing has changed it writes nothing.
+func (t *tx) count(p poolRow, by tally) error {
+	maps.DeleteFunc(by, func(_ alloc.State, n int) bool { return n == 0 })
+	if len(by) == 0 {
+		return nil
 	}
-	return nil
-}
-
-func counted(p poolRow, changed int64, err error) error {
+	changed, err := t.exec(`UPDATE levels SET n_seeded = n_seeded + $2, n_free = n_free + $3, n_held = n_held + $4, n_claimed = n_claimed + $5,
+			n_returning = n_returning + $6, n_retired = n_retired + $7, n_forgotten = n_forgotten + $8 WHERE pool = $1`,
+		p.number, by[countSeeded], by[alloc.StateFree], by[alloc.StateHeld], by[alloc.StateClaimed],
+		by[alloc.StateReturning], by[alloc.StateRetired], by[countForgotten])
 	if err == nil && changed != 1 {
 		return lostCounts(p.Name)
 	}

@@ -23,6 +23,21 @@ func TestPlansUseIndexes(t *testing.T) {
 		"sequence":           {selectSequence + `WHERE name = $1`, 1, "SEARCH s USING INDEX sqlite_autoindex_sequences_1 (name=?)"},
 		"expired claim keys": {oldestClaimKey, 2, "SEARCH claim_keys USING INDEX claim_keys_expires (pool=? AND expires<?)"},
 		"expired lease keys": {expireLeaseKeys, 2, "SEARCH lease_keys USING COVERING INDEX lease_keys_expires (expires<?)"},
+		"replay":             {stateOfOwn, 3, "SEARCH ids USING INDEX sqlite_autoindex_ids_1 (pool=? AND id=?)"},
+		"settlement":         {selectID, 2, "SEARCH ids USING INDEX sqlite_autoindex_ids_1 (pool=? AND id=?)"},
+		"move":               {moveRow, 4, "SEARCH ids USING INTEGER PRIMARY KEY (rowid=?)"},
+		"forgetting":         {forgetRow, 3, "SEARCH ids USING INTEGER PRIMARY KEY (rowid=?)"},
+		"key of a hold":      {keyInForce, 3, "SEARCH claim_keys USING PRIMARY KEY (hash=?)"},
+		"holds that are due": {endHolds, 3, "SEARCH ids USING COVERING INDEX ids_held (pool=? AND hold_until<?)"},
+		"what is returning":  {returning, 2, "SEARCH ids USING COVERING INDEX ids_returning (pool=?)"},
+		"way back":           {freeRow, 1, "SEARCH ids USING INTEGER PRIMARY KEY (rowid=?)"},
+		"walk":               {walkIDs, 3, "SEARCH i USING INDEX sqlite_autoindex_ids_1 (pool=? AND id>?)"},
+		"kept answer":        {selectKept, 2, "SEARCH kept_keys USING INDEX sqlite_autoindex_kept_keys_1 (hash=?)"},
+		"expired answers":    {expireKeptKeys, 2, "SEARCH kept_keys USING INDEX kept_keys_expires (expires<?)"},
+		"expired parts":      {expireParts, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
+		"expired jobs":       {expireJobs, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
+		"newest jobs":        {newestJobs, 2, "SCAN jobs"}, // backwards by its primary key
+		"older jobs":         {olderJobs, 3, "SEARCH jobs USING PRIMARY KEY (id<?)"},
 		"old seed batches":   {expireBatches, 3, "SEARCH seed_batches USING COVERING INDEX seed_batches_at (pool=? AND at<?)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +45,7 @@ func TestPlansUseIndexes(t *testing.T) {
 			if !strings.Contains(plan, c.want) {
 				t.Errorf("got the plan\n%swant in it\n%s", plan, c.want)
 			}
-			for _, bad := range []string{"SCAN ids", "SCAN leases", "SCAN pools", "SCAN s\n", "TEMP B-TREE", "AUTOMATIC"} {
+			for _, bad := range []string{"SCAN ids", "SCAN leases", "SCAN parts", "SCAN pools", "SCAN s\n", "TEMP B-TREE", "AUTOMATIC"} {
 				if strings.Contains(plan, bad) {
 					t.Errorf("got the plan\n%swant no %s", plan, bad)
 				}

@@ -22,8 +22,6 @@ func (t *tx) bringBack(p poolRow, now time.Time) (returned alloc.Count, more boo
 	if err != nil {
 		return 0, false, err
 	}
-	moved := tally{}
-	moved.add(alloc.StateHeld, alloc.StateReturning, int(ended))
 	rows, err := list(t, scanNumber, returning, p.number, sweepRows)
 	if err != nil {
 		return 0, false, err
@@ -33,8 +31,8 @@ func (t *tx) bringBack(p poolRow, now time.Time) (returned alloc.Count, more boo
 			return 0, false, err
 		}
 	}
-	moved.add(alloc.StateReturning, alloc.StateFree, len(rows))
-	return alloc.Count(len(rows)), ended == sweepRows || len(rows) == sweepRows, t.count(p, moved)
+	by := tally{}.move(alloc.StateHeld, alloc.StateReturning, int(ended)).move(alloc.StateReturning, alloc.StateFree, len(rows))
+	return alloc.Count(len(rows)), ended == sweepRows || len(rows) == sweepRows, t.count(p, by)
 }
 
 func scanNumber(row scanner) (n int64, err error) {

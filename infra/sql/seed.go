@@ -64,7 +64,7 @@ func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation) ([]alloc.Seed
 	if fresh == 0 {
 		return outcomes, nil
 	}
-	return outcomes, t.countSeeded(p, fresh)
+	return outcomes, t.count(p, tally{countSeeded: fresh, alloc.StateFree: fresh})
 }
 
 // present says what to answer for an ID that is there already. A batch is put as a whole: one that this job has put before

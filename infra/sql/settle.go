@@ -49,7 +49,7 @@ func (s *Store) settle(t *tx, o alloc.SettleOrder) (alloc.Settled, error) {
 		if err != nil {
 			return alloc.Settled{}, err
 		}
-		moved[shift{columnOf[row.state], to}]++
+		moved.move(row.state, to, 1)
 		answer = ends[i].To
 	}
 	return alloc.Settled{Pool: o.Pool, IDs: o.IDs, State: answer}, t.count(p, moved)
@@ -101,7 +101,7 @@ const (
 
 // move carries a settlement out and returns what the ID counts as after it. A pool that forgets does so with the
 // confirmation, unless a key still answers with the ID: then with the end of that.
-func (s *Store) move(t *tx, p poolRow, r idRow, to alloc.State) (column, error) {
+func (s *Store) move(t *tx, p poolRow, r idRow, to alloc.State) (alloc.State, error) {
 	if to == alloc.StateClaimed && p.Config.Policy == alloc.PolicyForget {
 		var one int
 		answers, err := t.row(keyInForce, []any{r.keyHash, r.token, instant(s.clock())}, &one)
@@ -109,10 +109,10 @@ func (s *Store) move(t *tx, p poolRow, r idRow, to alloc.State) (column, error) 
 			return "", err
 		}
 		if !answers {
-			return columnForgotten, changedOne(t.exec(forgetRow, r.n, r.state, r.token))
+			return countForgotten, changedOne(t.exec(forgetRow, r.n, r.state, r.token))
 		}
 	}
-	return columnOf[to], changedOne(t.exec(moveRow, r.n, r.state, r.token, to))
+	return to, changedOne(t.exec(moveRow, r.n, r.state, r.token, to))
 }
 
 // changedOne refuses a step whose row somebody else has changed since it was read. Where steps run one after the other

@@ -14,34 +14,6 @@ func keyed(n alloc.Count, key string) alloc.ClaimOrder {
 	return alloc.ClaimOrder{Pool: "p", Count: n, By: "test", Key: alloc.NewKey("c", "claim", "pool/p", key)}
 }
 
-// A key answers as long as one of its IDs is still its own, and has ended when none is.
-func TestKeyEndsWithItsLastID(t *testing.T) {
-	for _, ended := range []string{
-		`UPDATE ids SET state = 'retired' WHERE n = $1`,
-		`UPDATE ids SET state = 'returning' WHERE n = $1`,
-		`UPDATE ids SET state = 'free', generation = generation + 1, token = NULL WHERE n = $1`,
-		`UPDATE ids SET token = 'of somebody else', generation = generation + 1 WHERE n = $1`,
-	} {
-		t.Run(ended, func(t *testing.T) {
-			s, path := storeOn(t)
-			filled(t, s, "p", 3)
-			first, err := s.Claim(t.Context(), keyed(3, "k"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for n := 1; n <= 2; n++ {
-				edit(t, path, ended, n)
-				c, err := s.Claim(t.Context(), keyed(3, "k"))
-				if err != nil || !c.Replayed || !slices.Equal(c.IDs, first.IDs) {
-					t.Fatalf("with %d of 3 ended: got %+v and %v, want the first answer", n, c, err)
-				}
-			}
-			edit(t, path, ended, 3)
-			wantCode(t, second(s.Claim(t.Context(), keyed(3, "k"))), alloc.CodeKeyEnded)
-		})
-	}
-}
-
 // A job of a pool that forgets knows its batches, so that its repeat does not put again what was claimed since.
 func TestRepeatedJobOfAPoolThatForgets(t *testing.T) {
 	s, path := storeOn(t)
@@ -87,8 +59,9 @@ func TestLostCountsAreTold(t *testing.T) {
 	}
 }
 
-func TestLedgerAndTrailDefendThemselves(t *testing.T) {
+func TestSchemaDefendsItself(t *testing.T) {
 	s, path := storeOn(t)
+	filled(t, s, "p", 1)
 	if _, _, err := s.CreateSequence(t.Context(), "q", alloc.SequenceConfig{}.WithDefaults()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +77,10 @@ func TestLedgerAndTrailDefendThemselves(t *testing.T) {
 		`INSERT INTO leases SELECT sequence, 15, 15, 'within', 'c', 0, 1 FROM sequences`: false,
 		`INSERT INTO leases SELECT sequence, 19, 40, 'across', 'c', 0, 1 FROM sequences`: false,
 		`INSERT INTO leases SELECT sequence, 5, 40, 'around', 'c', 0, 1 FROM sequences`:  false,
+		`UPDATE levels SET n_free = n_free - 1, n_claimed = n_claimed + 1`:               true,
+		`UPDATE levels SET n_free = n_free - 1`:                                          false,
+		`UPDATE levels SET n_free = n_free - 2, n_claimed = n_claimed + 2`:               false,
+		`UPDATE levels SET n_retired = n_retired + 1`:                                    false,
 		`UPDATE trail SET result = 'ok'`:                                                 false,
 		`DELETE FROM trail`:                                                              false,
 	} {

@@ -91,3 +91,22 @@ CREATE TABLE parts (
     next TEXT    NOT NULL,
     UNIQUE (job, k)
 ) STRICT;
+
+-- More last lines of defence: an ID takes no way but those of the state machine, and the counts lose nothing.
+CREATE TRIGGER ids_move BEFORE UPDATE OF state ON ids
+WHEN NEW.generation <> OLD.generation + (NEW.state = 'free') OR NOT CASE OLD.state
+    WHEN 'free' THEN NEW.state IN ('held', 'claimed')
+    WHEN 'held' THEN NEW.state IN ('claimed', 'returning', 'retired') AND NEW.token = OLD.token
+    WHEN 'claimed' THEN NEW.state IN ('returning', 'retired') AND NEW.token = OLD.token
+    WHEN 'returning' THEN NEW.state = 'free'
+    ELSE 0 END
+BEGIN
+    SELECT RAISE(ABORT, 'the ID cannot go from that state to this one');
+END;
+
+CREATE TRIGGER levels_add_up BEFORE UPDATE ON levels
+WHEN NEW.n_seeded - (NEW.n_free + NEW.n_held + NEW.n_claimed + NEW.n_returning + NEW.n_retired + NEW.n_forgotten)
+    <> OLD.n_seeded - (OLD.n_free + OLD.n_held + OLD.n_claimed + OLD.n_returning + OLD.n_retired + OLD.n_forgotten)
+BEGIN
+    SELECT RAISE(ABORT, 'the counts of the pool would not add up');
+END;

@@ -1,0 +1,260 @@
+package sql
+
+import (
+	dbsql "database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+)
+
+// clocked opens a Store whose clock the test moves.
+func clocked(t *testing.T) (s *Store, path string, now *time.Time) {
+	t.Helper()
+	path, now = newFile(t), new(time.Unix(1_800_000_000, 0))
+	return openAt(t, Config{Path: path, Now: func() time.Time { return *now }}), path, now
+}
+
+// forgetting makes a pool that forgets, with the IDs.
+func forgetting(t *testing.T, s *Store, ids ...alloc.ID) {
+	t.Helper()
+	if _, _, err := s.CreatePool(t.Context(), "p", alloc.PoolConfig{Policy: alloc.PolicyForget}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "j", IDs: ids}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A key answers with the IDs that are still its own and names the others, until there is none.
+func TestKeyEndsWithItsLastID(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(s *Store, first alloc.Claim, id alloc.ID)
+		want alloc.State
+	}{
+		{"retired", func(s *Store, first alloc.Claim, id alloc.ID) {
+			settle(t, s, alloc.EventRetire, "p", first.Token, id)
+		}, alloc.StateRetired},
+		{"on its way back", func(s *Store, first alloc.Claim, id alloc.ID) {
+			settle(t, s, alloc.EventRelease, "p", first.Token, id)
+		}, alloc.StateReturning},
+		{"back", func(s *Store, first alloc.Claim, id alloc.ID) {
+			settle(t, s, alloc.EventRelease, "p", first.Token, id)
+			sweepOut(t, s, "p")
+		}, alloc.StateReturning},
+		{"somebody else's", func(s *Store, first alloc.Claim, id alloc.ID) {
+			settle(t, s, alloc.EventRelease, "p", first.Token, id)
+			sweepOut(t, s, "p")
+			claimed(t, s, one("p"))
+		}, alloc.StateReturning},
+		{"retired by somebody else", func(s *Store, first alloc.Claim, id alloc.ID) {
+			settle(t, s, alloc.EventRelease, "p", first.Token, id)
+			sweepOut(t, s, "p")
+			settle(t, s, alloc.EventRetire, "p", claimed(t, s, one("p")).Token, id)
+		}, alloc.StateReturning},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, path := storeOn(t)
+			filled(t, s, "p", 3)
+			first := claimed(t, s, keyed(3, "k"))
+			var ended []alloc.EndedID
+			for _, id := range []alloc.ID{first.IDs[1], first.IDs[0]} {
+				c.end(s, first, id)
+				ended = append([]alloc.EndedID{{ID: id, State: c.want}}, ended...)
+				again, err := s.Claim(t.Context(), keyed(3, "k"))
+				if err != nil || !again.Replayed || !slices.Equal(again.IDs, first.IDs) || again.Token != first.Token ||
+					again.State != first.State || !slices.Equal(again.Ended, ended) {
+					t.Fatalf("got %+v and %v, want the first answer with %v ended", again, err, ended)
+				}
+			}
+			c.end(s, first, first.IDs[2])
+			wantCode(t, second(s.Claim(t.Context(), keyed(3, "k"))), alloc.CodeKeyEnded)
+			wantCounts(t, s, path, "p")
+		})
+	}
+}
+
+// In a pool that forgets an ID can have come back, been claimed by somebody else without a key, and be gone.
+func TestKeyWhoseIDWasForgottenForAnotherHasEnded(t *testing.T) {
+	s, path := storeOn(t)
+	forgetting(t, s, "a")
+	first := claimed(t, s, keyed(1, "k"))
+	settle(t, s, alloc.EventRelease, "p", first.Token, "a")
+	sweepOut(t, s, "p")
+	claimed(t, s, one("p"))
+	wantCode(t, second(s.Claim(t.Context(), keyed(1, "k"))), alloc.CodeKeyEnded)
+	wantCounts(t, s, path, "p")
+}
+
+// An ID that is back is handed out after all that have been free for longer, and a walk meets it once wherever it stands.
+func TestReturnedIDsGoToTheEnd(t *testing.T) {
+	s, path := storeOn(t)
+	filled(t, s, "p", 4)
+	first := claimed(t, s, held("p", 2, time.Hour))
+	page, mark, err := s.WalkIDs(t.Context(), "p", "", "", 2)
+	if err != nil || len(page) != 2 || mark == "" {
+		t.Fatalf("walk: got %v, %q and %v", page, mark, err)
+	}
+	settle(t, s, alloc.EventRelease, "p", first.Token, first.IDs...)
+	sweepOut(t, s, "p")
+	for next := mark; next != ""; {
+		var more []alloc.IDRecord
+		more, next, err = s.WalkIDs(t.Context(), "p", alloc.StateFree, next, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page = append(page, more...)
+	}
+	if len(page) != 4 {
+		t.Errorf("walk: got %v, want each of 4 once", page)
+	}
+	var order []alloc.ID
+	for range 4 {
+		order = append(order, claimed(t, s, one("p")).IDs...)
+	}
+	if want := []alloc.ID{"id-00002", "id-00003", "id-00000", "id-00001"}; !slices.Equal(order, want) {
+		t.Errorf("order: got %v, want %v", order, want)
+	}
+	wantCounts(t, s, path, "p")
+}
+
+func TestForgettingPoolForgetsWhatIsConfirmed(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		order     alloc.ClaimOrder
+		before    time.Duration // from the claim to the confirmation
+		forgotten bool          // by the confirmation
+		after     time.Duration // from there to the sweep
+		left      bool          // after that
+	}{
+		"without a key at once":                        {held("p", 1, day), time.Hour, true, 0, false},
+		"with a key not before its retention ends":     {keyedHold("k", 7*day), time.Hour, false, 22 * time.Hour, true},
+		"with a key when its retention has ended":      {keyedHold("k", 7*day), time.Hour, false, 23 * time.Hour, false},
+		"at once where the key's retention has ended":  {keyedHold("k", 7*day), 25 * time.Hour, true, 0, false},
+		"also past the hold, while nobody has it back": {held("p", 1, time.Minute), time.Hour, true, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path, now := clocked(t)
+			forgetting(t, s, "a")
+			first := claimed(t, s, c.order)
+			*now = now.Add(c.before)
+			order := alloc.SettleOrder{Pool: "p", Event: alloc.EventConfirm, IDs: first.IDs, Token: first.Token}
+			settled, err := s.Settle(t.Context(), order)
+			if err != nil || settled.State != alloc.StateClaimed {
+				t.Fatalf("confirm: got %+v and %v", settled, err)
+			}
+			_, err = s.Inspect(t.Context(), "p", "a")
+			if gone := alloc.Is(err, alloc.CodeIDNotFound); gone != c.forgotten {
+				t.Errorf("after the confirmation: got %v, want it gone: %t", err, c.forgotten)
+			}
+			wantCounts(t, s, path, "p")
+			*now = now.Add(c.after)
+			sweepOut(t, s, "p")
+			if left := len(census(t, path, "p")) > 0; left != c.left {
+				t.Errorf("after the sweep: there is %t, want %t", left, c.left)
+			}
+			wantCounts(t, s, path, "p")
+		})
+	}
+}
+
+func keyedHold(key string, hold time.Duration) alloc.ClaimOrder {
+	o := keyed(1, key)
+	o.Hold = hold
+	return o
+}
+
+// What a release did stays done when the pool's configuration changes what releases do.
+func TestReleaseIsRepeatedAfterAChangeOfPolicy(t *testing.T) {
+	s, path := storeOn(t)
+	filled(t, s, "p", 2)
+	c := claimed(t, s, alloc.ClaimOrder{Pool: "p", Count: 2, By: "test"})
+	settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs[0])
+	config := alloc.PoolConfig{MaxBatch: alloc.MaxBatchLimit, OnRelease: alloc.ReleaseRetires}.WithDefaults()
+	if _, err := s.ChangePool(t.Context(), "p", 1, config); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // on its way, and back
+		if got := settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs[0]); got != alloc.StateReturning {
+			t.Errorf("the release of before: got %s, want %s", got, alloc.StateReturning)
+		}
+		sweepOut(t, s, "p")
+	}
+	if got := settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs[1]); got != alloc.StateRetired {
+		t.Errorf("a release from then on: got %s, want %s", got, alloc.StateRetired)
+	}
+	wantCounts(t, s, path, "p")
+}
+
+// One sweep ends and frees a bounded number and says that there are more.
+func TestReturnsAreBounded(t *testing.T) {
+	s, path, now := clocked(t)
+	filled(t, s, "p", 2500)
+	for range 5 {
+		claimed(t, s, held("p", 500, time.Minute))
+	}
+	*now = now.Add(time.Minute)
+	for _, want := range []alloc.SweepReport{
+		{Pool: "p", Returned: 1000, More: true}, {Pool: "p", Returned: 1000, More: true}, {Pool: "p", Returned: 500},
+	} {
+		got, err := s.Sweep(t.Context(), "p")
+		if err != nil || got != want {
+			t.Fatalf("got %+v and %v, want %+v", got, err, want)
+		}
+		wantCounts(t, s, path, "p")
+	}
+}
+
+// The schema lets an ID go where State.On does and nowhere else.
+func TestSchemaFollowsTheStateMachine(t *testing.T) {
+	states := []alloc.State{alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired}
+	events := []alloc.Event{
+		alloc.EventClaim, alloc.EventHold, alloc.EventConfirm, alloc.EventRelease, alloc.EventRetire, alloc.EventExpire, alloc.EventFree,
+	}
+	s, path := storeOn(t)
+	filled(t, s, "p", 1)
+	for _, from := range states {
+		for _, to := range states {
+			want := slices.ContainsFunc(events, func(e alloc.Event) bool {
+				return from.On(e) == alloc.Transition{Effect: alloc.EffectMove, To: to}
+			})
+			if got := mayMove(t, path, from, to, 0, to == alloc.StateFree); got != want {
+				t.Errorf("from %s to %s: allowed %t, want %t", from, to, got, want)
+			}
+			if mayMove(t, path, from, to, 0, to != alloc.StateFree) {
+				t.Errorf("from %s to %s: allowed with the wrong generation", from, to)
+			}
+			if from != alloc.StateFree && to != alloc.StateFree && mayMove(t, path, from, to, 1, false) {
+				t.Errorf("from %s to %s: allowed with another token", from, to)
+			}
+		}
+	}
+}
+
+// mayMove tries to move the only ID by hand, and undoes it.
+func mayMove(t *testing.T, path string, from, to alloc.State, token int, next bool) (allowed bool) {
+	t.Helper()
+	hold := func(s alloc.State) *int { return map[bool]*int{true: new(1)}[s == alloc.StateHeld] }
+	byHand(t, path, func(db *dbsql.DB) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(t.Context(), `DELETE FROM ids`); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(t.Context(), `INSERT INTO ids (pool, id, state, generation, job, token, hold_until) VALUES (1, 'a', $1, 0, 'j', '0', $2)`,
+			from, hold(from))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(t.Context(), `UPDATE ids SET state = $1, generation = generation + $2, token = $3, hold_until = $4`,
+			to, next, fmt.Sprint(token), hold(to))
+		allowed = err == nil
+		return tx.Rollback()
+	})
+	return allowed
+}
