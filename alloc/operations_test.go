@@ -197,7 +197,7 @@ func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Fau
 func TestOperationsAreAllOfService(t *testing.T) {
 	var methods []string
 	for m := range reflect.TypeFor[*alloc.Service]().Methods() {
-		if m.Name != "Ready" && m.Name != "Verify" && m.Name != "Lines" { // two need no caller; Lines is these tests' own
+		if m.Name != "Ready" && m.Name != "Verify" && m.Name != "Lines" && m.Name != "Verified" { // two need no caller; the others are these tests' own
 			methods = append(methods, m.Name)
 		}
 	}
