@@ -150,10 +150,13 @@ func (w *walk) begin(ctx context.Context, chunks []walked) error {
 		}
 	}
 	if !w.open.any() {
-		w.at, w.run = w.at+w.run, 0
+		w.settled()
 	}
 	return nil
 }
+
+// settled ends the search: the walk goes on behind the run.
+func (w *walk) settled() { w.mark = mark{series: w.series, end: w.end, at: w.at + w.run} }
 
 // doubts are the chunks of doubt at the beginning of those given, as many as one search is for.
 func (w *walk) doubts(chunks []walked) []walked {
@@ -208,7 +211,7 @@ func (w *walk) search(ctx context.Context) error {
 		}
 	}
 	if w.searched = to; to == w.end || !w.open.any() {
-		w.at, w.run = w.at+w.run, 0
+		w.settled()
 	}
 	return nil
 }
