@@ -64,7 +64,7 @@ func (w *doorWorld) admin(method, path, body string) seen {
 	w.Helper()
 	a := w.door(w.TB, sent{method: method, path: path, body: body})
 	if a.status >= 300 {
-		w.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
+		w.Fatalf("%s %s: %d %s; the log:\n%s", method, path, a.status, a.body, w.log)
 	}
 	return a
 }

@@ -134,11 +134,11 @@ func (w *doorWorld) process() environment {
 
 func doorVerifier(t testing.TB, svc *alloc.Service) web.Verifier {
 	t.Helper()
-	bootstrap, err := web.NewTokenVerifier(web.TokenHash(testToken))
+	verify, err := verifier(svc, testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return web.FirstOf(bootstrap, svc.Verify)
+	return verify
 }
 
 func (s sent) secretOr() string {

@@ -19,6 +19,19 @@ import (
 // a far shorter bound of its own.
 const requestTime = 2 * time.Minute
 
+// verifyFor is how long a credential is trusted without a read of the store. A revocation by this very process holds at
+// once, one by another within that time: well below the minute for which a gateway trusts it.
+const verifyFor = 30 * time.Second
+
+// verifier knows the stored credentials and the token of this program, which may do everything.
+func verifier(svc *alloc.Service, token string) (web.Verifier, error) {
+	bootstrap, err := web.NewTokenVerifier(web.TokenHash(token))
+	if err != nil {
+		return nil, err
+	}
+	return web.FirstOf(bootstrap, svc.Verify), nil
+}
+
 // handler serves what the functions serve, on one address. The pages need no credential where only this machine can ask
 // for them: loopback says that the address listened on is of that kind, and a request that names another host, or came
 // by way of a proxy, is somebody else's all the same.

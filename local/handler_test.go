@@ -11,7 +11,6 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/sql"
-	"idpool/web"
 )
 
 // TestPagesAreOpenOnLoopbackOnly covers DNS rebinding too: a page of another site whose name was made to point here
@@ -26,7 +25,7 @@ func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify, err := web.NewTokenVerifier(web.TokenHash(testToken))
+	verify, err := verifier(svc, testToken)
 	if err != nil {
 		t.Fatal(err)
 	}

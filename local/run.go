@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"idpool/alloc"
-	"idpool/web"
 )
 
 // drainTime is how long requests in work are waited for at the end.
@@ -49,11 +48,11 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
-	svc, err := alloc.NewService(alloc.Config{Store: store})
+	svc, err := alloc.NewService(alloc.Config{Store: store, VerifyFor: verifyFor})
 	if err != nil {
 		return err
 	}
-	verify, err := web.NewTokenVerifier(web.TokenHash(token))
+	verify, err := verifier(svc, token)
 	if err != nil {
 		return err
 	}
