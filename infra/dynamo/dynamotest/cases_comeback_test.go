@@ -8,39 +8,33 @@ import (
 	"idpool/infra/dynamo"
 )
 
-// What holds and releases will do to items is done by hand here: a hold of x that ends in a minute, with its return item.
-func (s *script) holdByHand(id alloc.ID, key string) {
+// holdX claims x for a minute.
+func (s *script) holdX(key string) alloc.Claim {
 	o := order(1, key)
-	c := s.claim(s.on("holder", 0), o).must()
-	until := time.Now().Add(time.Minute).UnixMilli()
-	s.edit(idKey(id), func(it dynamo.Item) {
-		it[dynamo.AttrState], it[dynamo.AttrHoldEnd] = dynamo.StateHeld, until
-	})
-	s.mem.Set(dynamo.Item{
-		"pk": returnItem(id, 0).PK, "sk": returnItem(id, 0).SK, dynamo.AttrID: string(id), dynamo.AttrGeneration: int64(0),
-		dynamo.AttrToken: string(c.Token), dynamo.AttrReason: dynamo.ReasonHold, dynamo.AttrDue: until,
-	})
+	o.Hold = time.Minute
+	return s.answered(s.claim(s.on("holder", 0), o), "holder", 1)
 }
 
 // P04 and P05: the sweeper is about to expire a hold when it is confirmed or renewed. Its write fails, and the key's
-// record is not ended.
+// record is not ended. (No call renews a hold yet: that is done by hand.)
 func TestP04AHoldIsConfirmedOrRenewedWhileItExpires(t *testing.T) {
-	changes := map[string]func(dynamo.Item){
-		"confirmed": func(it dynamo.Item) {
-			it[dynamo.AttrState] = dynamo.StateClaimed
-			delete(it, dynamo.AttrHoldEnd)
+	changes := map[string]func(*script, alloc.Claim){
+		"confirmed": func(s *script, c alloc.Claim) {
+			s.settle(s.on("client", 0), alloc.EventConfirm, c.Token, c.IDs...).must()
 		},
-		"renewed": func(it dynamo.Item) { it[dynamo.AttrHoldEnd] = time.Now().Add(time.Hour).UnixMilli() },
+		"renewed": func(s *script, _ alloc.Claim) {
+			s.edit(idKey("x"), func(it dynamo.Item) { it[dynamo.AttrHoldEnd] = time.Now().Add(time.Hour).UnixMilli() })
+		},
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			replay(t, func(s *script) {
 				s.newPool("x")
-				s.holdByHand("x", "key")
+				c := s.holdX("key")
 				time.Sleep(2 * time.Minute)
 				st := s.sweep(s.on("sweeper", 0))
 				expiry := st.until(toState("x", dynamo.StateReturning))
-				s.edit(idKey("x"), change)
+				change(s, c)
 				if a := s.decide(expiry, None); !isConditionFailed(a.Err) {
 					s.fatalf("the hold expired all the same: %v", a)
 				}
@@ -129,7 +123,7 @@ func TestABatchThatCannotBeGivenBackIsNotRefusedAsExhausted(t *testing.T) {
 func TestP10AHoldThatNobodyRemembers(t *testing.T) {
 	replay(t, func(s *script) {
 		s.newPool("x")
-		s.holdByHand("x", "")
+		s.holdX("")
 		for range 3 {
 			s.sweep(s.on("sweeper", 0)).must()
 		}

@@ -51,7 +51,7 @@ func (w *poolWorld) claims(a *act) {
 // answer holds a successful claim against the books: durable, all different, nobody else's, and of one token always the
 // same.
 func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
-	if alloc.Count(len(c.IDs)) != n || c.Token == "" || c.State != alloc.StateClaimed || c.Pool != pool {
+	if alloc.Count(len(c.IDs)) != n || c.Token == "" || c.State != alloc.StateClaimed && c.State != alloc.StateHeld || c.Pool != pool {
 		w.fail("%s asked for %d and was answered %+v", who, n, c)
 	}
 	seen := map[alloc.ID]bool{}
@@ -60,6 +60,9 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 			w.fail("%s was answered %s twice in one claim", who, id)
 		}
 		seen[id] = true
+		if slices.ContainsFunc(c.Ended, func(e alloc.EndedID) bool { return e.ID == id }) {
+			continue
+		}
 		l, ok := w.life(id, string(c.Token))
 		if !ok {
 			w.fail("%s was answered %s, which is %v", who, id, w.ids[id])

@@ -24,6 +24,14 @@ func (s *script) sweep(p *process) *step[alloc.SweepReport] {
 	})
 }
 
+// settle begins a confirmation, a release or a retirement.
+func (s *script) settle(p *process, e alloc.Event, token alloc.Token, ids ...alloc.ID) *step[alloc.Settled] {
+	o := alloc.SettleOrder{Pool: pool, Event: e, IDs: ids, Token: token}
+	return begin(s, p, string(e), func(ctx context.Context, store *dynamo.Store) (alloc.Settled, error) {
+		return store.Settle(ctx, o)
+	})
+}
+
 // seed begins a seeding.
 func (s *script) seed(p *process, job alloc.JobID, ids ...alloc.ID) *step[[]alloc.SeedOutcome] {
 	return begin(s, p, "seed", func(ctx context.Context, store *dynamo.Store) ([]alloc.SeedOutcome, error) {

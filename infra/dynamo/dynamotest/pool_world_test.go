@@ -225,14 +225,18 @@ func (w *poolWorld) expire() {
 }
 
 // taken tells whether somebody has an ID of the state.
-func taken(s alloc.State) bool { return s == alloc.StateClaimed || s == stateForgotten }
+func taken(s alloc.State) bool {
+	return s == alloc.StateClaimed || s == alloc.StateHeld || s == stateForgotten
+}
 
-// allowed is the state machine of design.md, without what needs holds and retirements.
+// allowed is the state machine of design.md.
 func allowed(was alloc.State, wasG int64, is alloc.State, g int64) bool {
 	switch {
 	case was == is && wasG == g:
 		return true
-	case was == alloc.StateFree && taken(is), (taken(was) || was == alloc.StateHeld) && is == alloc.StateReturning:
+	case was == alloc.StateFree && taken(is), taken(was) && is == alloc.StateReturning:
+		return g == wasG
+	case was == alloc.StateHeld && taken(is), taken(was) && is == alloc.StateRetired:
 		return g == wasG
 	case was == alloc.StateReturning && is == alloc.StateFree:
 		return g == wasG+1

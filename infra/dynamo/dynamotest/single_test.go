@@ -63,7 +63,7 @@ type attempt struct {
 	plan   func(Call) Fault
 	hit    bool
 
-	// meanwhile, if it is not nil, is done once, by somebody else, just before the first ID is claimed through faults.
+	// meanwhile, if it is not nil, is done once, by somebody else, just before the first ID is taken through faults.
 	meanwhile func()
 }
 
@@ -71,7 +71,7 @@ type attempt struct {
 func (a *attempt) watch(t dynamo.Table) {
 	a.table = t
 	a.faults = NewFaults(t, func(c Call) Fault {
-		if then := a.meanwhile; then != nil && idTo(dynamo.StateClaimed)(c) {
+		if then := a.meanwhile; then != nil && idTo(dynamo.StateClaimed, dynamo.StateHeld)(c) {
 			a.meanwhile = nil
 			then()
 		}
