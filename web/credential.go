@@ -64,11 +64,11 @@ func unknownCredential() error {
 }
 
 // Bearer puts the caller of a bearer token into the context. A wrong or malformed credential is refused here. A request
-// without one goes on without a caller: handlers refuse it, except for what is open to everybody.
+// without one goes on without a caller: handlers refuse it. So does one for what is open to everybody.
 func Bearer(verify Verifier) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if len(r.Header.Values("Authorization")) == 0 {
+			if isOpen(r.URL.Path) || len(r.Header.Values("Authorization")) == 0 {
 				next.ServeHTTP(w, r)
 				return
 			}

@@ -28,11 +28,17 @@ func isClean(p string) bool {
 	return p == cleaned || cleaned != "/" && p == cleaned+"/"
 }
 
+// isOpen reports whether a path is one of the API's that are for everybody. No credential is looked at there: whoever asks
+// whether the process lives asks no engine, and gets no other answer for a credential that has ended.
+func isOpen(path string) bool {
+	return path == "/healthz" || path == "/readyz" || path == "/openapi.json"
+}
+
 // Split sends what belongs to the JSON API to api and the rest to pages.
 func Split(api, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := r.URL.Path; {
-		case p == "/v1", strings.HasPrefix(p, "/v1/"), p == "/healthz", p == "/readyz", p == "/openapi.json":
+		case p == "/v1", strings.HasPrefix(p, "/v1/"), isOpen(p):
 			api.ServeHTTP(w, r)
 		default:
 			pages.ServeHTTP(w, r)

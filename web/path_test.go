@@ -39,7 +39,7 @@ func TestSplit(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, s) }) // a recorder
 	}
 	for path, want := range map[string]string{
-		"/v1": "api", "/v1/pools": "api", "/v1//pools": "api", "/healthz": "api", "/readyz": "api",
+		"/v1": "api", "/v1/pools": "api", "/v1//pools": "api", "/healthz": "api", "/readyz": "api", "/openapi.json": "api", "/openapi.yaml": "pages",
 		"/": "pages", "/static/app.css": "pages", "/v1x": "pages", "/favicon.ico": "pages",
 	} {
 		w := httptest.NewRecorder()
