@@ -80,6 +80,66 @@ func (w *workbench) claims() {
 	w.row("claim with a key", "≤ 2.10 write units, 2 round trips from warm stock", "%v", w.used(400, func() { w.take(w.counted, name, 400, true) }))
 }
 
+// holds measures keyed holds, their replays, and what becomes of them.
+func (w *workbench) holds() {
+	const n = 200
+	name := alloc.PoolName(w.name("holds"))
+	w.pool(name, smallPool*2)
+	w.take(w.counted, name, 20, false)
+	held := w.keyed(name, n, time.Hour)
+	cost, claims := w.claimAll(held)
+	w.row("hold with a key", "≤ 3.10 write units, 3 round trips from warm stock", "%v", cost)
+	w.take(w.counted, name, 1, false) // the stock is warm
+	cost, _ = w.claimAll(held)
+	w.row("replay of a hold", "≤ 1 write unit, a read for each ID and its return item", "%v", cost)
+	plain := w.keyed(name, n, 0)
+	w.claimAll(plain)
+	w.take(w.counted, name, 1, false)
+	cost, _ = w.claimAll(plain)
+	w.row("replay of a claim", "≤ 1 write unit, a read per ID", "%v", cost)
+	for _, e := range []alloc.Event{alloc.EventConfirm, alloc.EventRelease, alloc.EventRetire} {
+		part := claims[:n/4]
+		claims = claims[n/4:]
+		used := w.used(len(part), func() {
+			for _, c := range part {
+				_, err := w.counted.Settle(w.ctx(), alloc.SettleOrder{Pool: name, Event: e, IDs: c.IDs, Token: c.Token})
+				w.must(err)
+			}
+		})
+		w.row(string(e), settleGoals[e], "%v", used)
+	}
+}
+
+var settleGoals = map[alloc.Event]string{
+	alloc.EventConfirm: "1 write unit, 1 round trip", alloc.EventRelease: "2 write units, 3 round trips; a sweep does the rest",
+	alloc.EventRetire: "2 write units, 2 round trips, one of them the tally",
+}
+
+// keyed are n orders of one ID, each with a key of its own.
+func (w *workbench) keyed(pool alloc.PoolName, n int, hold time.Duration) []alloc.ClaimOrder {
+	orders := make([]alloc.ClaimOrder, n)
+	for i := range orders {
+		orders[i] = alloc.ClaimOrder{
+			Pool: pool, Count: 1, Owner: "order 4711", By: "bench", Hold: hold,
+			Key: alloc.NewKey("bench", "claim", "pool/"+string(pool), w.name("key"), "print"),
+		}
+	}
+	return orders
+}
+
+// claimAll carries the orders out on the counting Store, and returns what one of them used.
+func (w *workbench) claimAll(orders []alloc.ClaimOrder) (perOne, []alloc.Claim) {
+	claims := make([]alloc.Claim, len(orders))
+	cost := w.used(len(orders), func() {
+		for i, o := range orders {
+			c, err := w.counted.Claim(w.ctx(), o)
+			w.must(err)
+			claims[i] = c
+		}
+	})
+	return cost, claims
+}
+
 // sizes compares the cost of a claim in pools of different sizes. The greatest pool stays for the throughput.
 func (w *workbench) sizes() {
 	var pools []alloc.PoolName
