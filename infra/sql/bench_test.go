@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 )
@@ -23,17 +24,17 @@ func fill(b *testing.B, s *Store, job string, n int) {
 	}
 }
 
-// claimAll lets so many claimers make b.N claims of one ID.
-func claimAll(b *testing.B, s *Store, claimers int, order func(i int64) alloc.ClaimOrder) {
+// callAll lets so many callers make b.N calls.
+func callAll(b *testing.B, callers int, call func(i int64) error) {
 	b.Helper()
 	var made atomic.Int64
 	var all sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
-	for range claimers {
+	for range callers {
 		all.Go(func() {
 			for i := made.Add(1); i <= int64(b.N); i = made.Add(1) {
-				if _, err := s.Claim(b.Context(), order(i)); err != nil {
+				if err := call(i); err != nil {
 					b.Error(err)
 					return
 				}
@@ -42,7 +43,13 @@ func claimAll(b *testing.B, s *Store, claimers int, order func(i int64) alloc.Cl
 	}
 	all.Wait()
 	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+}
+
+// claimAll lets so many claimers make b.N claims of one ID.
+func claimAll(b *testing.B, s *Store, claimers int, order func(i int64) alloc.ClaimOrder) {
+	b.Helper()
+	callAll(b, claimers, func(i int64) error { return second(s.Claim(b.Context(), order(i))) })
 }
 
 func BenchmarkClaim(b *testing.B) {
@@ -50,6 +57,7 @@ func BenchmarkClaim(b *testing.B) {
 		for name, order := range map[string]func(int64) alloc.ClaimOrder{
 			"plain": func(int64) alloc.ClaimOrder { return one("p") },
 			"keyed": func(i int64) alloc.ClaimOrder { return keyed(1, fmt.Sprint(i)) },
+			"hold":  func(i int64) alloc.ClaimOrder { return keyedHold(fmt.Sprint(i), time.Hour) },
 		} {
 			b.Run(fmt.Sprintf("%s/claimers=%d", name, claimers), func(b *testing.B) {
 				s, _ := storeOn(b)
@@ -57,6 +65,53 @@ func BenchmarkClaim(b *testing.B) {
 				fill(b, s, "a", b.N)
 				claimAll(b, s, claimers, order)
 			})
+		}
+	}
+}
+
+// What a hold becomes, or a repeat of its claim, one ID a call.
+func BenchmarkHeld(b *testing.B) {
+	for name, call := range map[string]func(s *Store, i int64, c alloc.Claim) error{
+		"confirm": func(s *Store, _ int64, c alloc.Claim) error { return settleOne(b, s, alloc.EventConfirm, c) },
+		"release": func(s *Store, _ int64, c alloc.Claim) error { return settleOne(b, s, alloc.EventRelease, c) },
+		"replay": func(s *Store, i int64, _ alloc.Claim) error {
+			return second(s.Claim(b.Context(), keyedHold(fmt.Sprint(i), time.Hour)))
+		},
+	} {
+		for _, callers := range []int{1, 8, 64} {
+			b.Run(fmt.Sprintf("%s/callers=%d", name, callers), func(b *testing.B) {
+				s, _ := storeOn(b)
+				filled(b, s, "p", 0)
+				fill(b, s, "a", b.N)
+				held := make([]alloc.Claim, b.N+1)
+				callAll(b, 64, func(i int64) (err error) {
+					held[i], err = s.Claim(b.Context(), keyedHold(fmt.Sprint(i), time.Hour))
+					return err
+				})
+				b.ResetTimer()
+				b.StartTimer()
+				callAll(b, callers, func(i int64) error { return call(s, i, held[i]) })
+			})
+		}
+	}
+}
+
+func settleOne(b *testing.B, s *Store, e alloc.Event, c alloc.Claim) error {
+	return second(s.Settle(b.Context(), alloc.SettleOrder{Pool: c.Pool, Event: e, IDs: c.IDs, Token: c.Token}))
+}
+
+// A sweep of as many due holds as it takes at once.
+func BenchmarkSweep(b *testing.B) {
+	now := time.Unix(1_800_000_000, 0)
+	s := openAt(b, Config{Path: newFile(b), Now: func() time.Time { return now }})
+	filled(b, s, "p", sweepRows)
+	for b.Loop() {
+		b.StopTimer()
+		claimed(b, s, held("p", sweepRows, time.Minute))
+		now = now.Add(time.Minute)
+		b.StartTimer()
+		if report, err := s.Sweep(b.Context(), "p"); err != nil || report.Returned != sweepRows {
+			b.Fatalf("got %+v and %v, want %d returned", report, err, sweepRows)
 		}
 	}
 }

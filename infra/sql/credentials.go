@@ -6,7 +6,6 @@ import (
 	dbsql "database/sql"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"idpool/alloc"
 )
@@ -111,34 +110,6 @@ func sameCredential(a, b alloc.Credential) bool {
 func (s *Store) ListCredentials(ctx context.Context, after alloc.CredentialID, limit int) ([]alloc.Credential, error) {
 	return read(ctx, s.reader, func(t *tx) ([]alloc.Credential, error) {
 		return list(t, scanCredential, `SELECT `+credentialColumns+` FROM credentials WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
-	})
-}
-
-// quotaRetention is how long an hour's use is kept after its beginning: far beyond what clocks may differ by. Nobody gets
-// anything of an older hour.
-const quotaRetention = 48 * time.Hour
-
-// TakeQuota takes up to n of what the credential may use in the hour.
-func (s *Store) TakeQuota(ctx context.Context, id alloc.CredentialID, hour time.Time, n, limit alloc.Count) (alloc.Count, error) {
-	return write(ctx, s.writer, func(t *tx) (alloc.Count, error) {
-		oldest := s.clock().Add(-quotaRetention)
-		if n <= 0 || hour.Before(oldest) {
-			return 0, nil
-		}
-		if _, err := t.exec(`DELETE FROM quotas WHERE credential = $1 AND hour < $2`, id, instant(oldest)); err != nil {
-			return 0, err
-		}
-		var used alloc.Count
-		if _, err := t.row(`SELECT used FROM quotas WHERE credential = $1 AND hour = $2`, []any{id, instant(hour)}, &used); err != nil {
-			return 0, err
-		}
-		got := min(n, limit-used)
-		if got <= 0 {
-			return 0, nil
-		}
-		_, err := t.exec(`INSERT INTO quotas (credential, hour, used) VALUES ($1, $2, $3)
-			ON CONFLICT (credential, hour) DO UPDATE SET used = quotas.used + excluded.used`, id, instant(hour), got)
-		return got, err
 	})
 }
 

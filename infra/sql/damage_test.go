@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -77,5 +78,23 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		"sweep":           second(s.Sweep(ctx, "p")),
 		"record":          s.Record(ctx, alloc.AuditRecord{ID: "r"}),
 		"records":         second(s.Records(ctx, "", 10)),
+		"settle": second(s.Settle(ctx, alloc.SettleOrder{
+			Pool: "p", Event: alloc.EventRelease, IDs: []alloc.ID{"id-00000", "id-00001"}, Token: "t",
+		})),
+		"open key":          second(s.OpenKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t", nil)),
+		"close key":         second(s.CloseKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t", []byte("a"))),
+		"drop key":          s.DropKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t"),
+		"create credential": s.CreateCredential(ctx, alloc.Credential{ID: "c", Created: time.Unix(0, 0), Scopes: alloc.AllScopes()}),
+		"list credentials":  second(s.ListCredentials(ctx, "", 10)),
+		"quota":             second(s.TakeQuota(ctx, "c", s.clock(), 1, 1)),
+		"shared secret":     second(s.SharedSecret(ctx)),
+		"create job":        s.CreateJob(ctx, alloc.Job{ID: "j", State: alloc.JobQueued, Created: s.clock(), Updated: s.clock()}),
+		"list jobs":         second(s.ListJobs(ctx, "", 10)),
+		"put part":          s.PutPart(ctx, "j", 0, alloc.Part{Data: []byte("a"), IDs: 1}),
+		"part":              second(s.Part(ctx, "j", 0)),
+		"walk":              walked(s.WalkIDs(ctx, "p", "", "", 100)),
 	}
 }
+
+// walked is the error of a walk.
+func walked(_ []alloc.IDRecord, _ string, err error) error { return err }

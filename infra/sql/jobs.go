@@ -145,8 +145,8 @@ func (s *Store) WalkIDs(
 			page = append(page, r)
 		}
 	}
-	if len(records) == limit {
-		next = string(records[limit-1].ID)
+	if n := len(records); n > 0 && n == limit {
+		next = string(records[n-1].ID)
 	}
 	return page, next, nil
 }

@@ -11,8 +11,7 @@ import (
 // Settle confirms, releases or retires IDs by the token of their claim: all of them, or none.
 func (s *Store) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, error) {
 	o.IDs = slices.Clone(o.IDs) // the step may outlive this call
-	settled, err := write(ctx, s.writer, func(t *tx) (alloc.Settled, error) { return s.settle(t, o) })
-	return settled, contended(err)
+	return write(ctx, s.writer, func(t *tx) (alloc.Settled, error) { return s.settle(t, o) })
 }
 
 func (s *Store) settle(t *tx, o alloc.SettleOrder) (alloc.Settled, error) {
@@ -40,7 +39,7 @@ func (s *Store) settle(t *tx, o alloc.SettleOrder) (alloc.Settled, error) {
 	if len(faults) > 0 {
 		return alloc.Settled{}, alloc.Refused(o.Event, faults)
 	}
-	moved, answer := tally{}, ends[0].To
+	settled, by := alloc.Settled{Pool: o.Pool, IDs: o.IDs}, tally{}
 	for i, row := range rows {
 		if ends[i].Effect == alloc.EffectRepeat {
 			continue
@@ -49,10 +48,13 @@ func (s *Store) settle(t *tx, o alloc.SettleOrder) (alloc.Settled, error) {
 		if err != nil {
 			return alloc.Settled{}, err
 		}
-		moved.move(row.state, to, 1)
-		answer = ends[i].To
+		by.move(row.state, to, 1)
+		settled.State = ends[i].To
 	}
-	return alloc.Settled{Pool: o.Pool, IDs: o.IDs, State: answer}, t.count(p, moved)
+	if settled.State == "" && len(ends) > 0 { // all was done before
+		settled.State = ends[0].To
+	}
+	return settled, t.count(p, by)
 }
 
 // idRow is what decides about an ID.
@@ -119,7 +121,7 @@ func (s *Store) move(t *tx, p poolRow, r idRow, to alloc.State) (alloc.State, er
 // that cannot be; it is the last line.
 func changedOne(changed int64, err error) error {
 	if err == nil && changed != 1 {
-		return alloc.Errorf(alloc.CodeBusy, "an ID is being changed by somebody else; repeat the request").After(time.Second)
+		return unavailable("an ID is being changed by somebody else; try again").After(time.Second)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ CREATE TABLE jobs (
     of_state TEXT    NOT NULL,
     format   TEXT    NOT NULL,
     client   TEXT    NOT NULL,
-    state    TEXT    NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+    state    TEXT    NOT NULL,
     version  INTEGER NOT NULL CHECK (version > 0),
     created  INTEGER NOT NULL,
     updated  INTEGER NOT NULL,
