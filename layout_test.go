@@ -47,7 +47,7 @@ func importRules() []importRule {
 		},
 		{
 			folder: "alloc/alloctest",
-			allow:  []string{own("alloc"), "github.com/google/go-cmp", "pgregory.net/rapid"},
+			allow:  []string{own("alloc"), "github.com/anishathalye/porcupine", "github.com/google/go-cmp", "pgregory.net/rapid"},
 			never:  []string{awsModules, own("infra"), own("web"), own("templates")},
 			tests:  true,
 		},
