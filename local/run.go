@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"idpool/alloc"
+	"idpool/web/api"
 )
 
 // drainTime is how long requests in work are waited for at the end.
@@ -48,7 +49,7 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
-	svc, err := alloc.NewService(alloc.Config{Store: store, VerifyFor: verifyFor})
+	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders(), VerifyFor: verifyFor})
 	if err != nil {
 		return err
 	}

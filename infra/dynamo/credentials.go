@@ -23,9 +23,7 @@ import (
 // Times are in nanoseconds, 0 for none. None of them is "exp": a credential that has expired is still shown.
 const credentialCatalogue = "N#cred"
 
-func credentialPK(id alloc.CredentialID) string { return "T#" + string(id) }
-
-func credentialKey(id alloc.CredentialID) Key { return Key{PK: credentialPK(id), SK: skHead} }
+func credentialKey(id alloc.CredentialID) Key { return Key{PK: "T#" + string(id), SK: skHead} }
 
 // credentialAttrs is what a change of a credential may change.
 func credentialAttrs(c alloc.Credential) map[string]any {

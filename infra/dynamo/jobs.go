@@ -13,7 +13,7 @@ import (
 // the end. All of it expires with "exp", JobRetention after the job was made; what has expired counts as absent.
 //
 //	kind     pool    of     fmt    by       what it is       st   state     ver   version     mark   where it goes on
-//	born     upd     done   parts  fail     what came of it; times in nanoseconds
+//	born     upd     done   parts  tries    fail    what came of it; times in nanoseconds
 //	data     ids     next                   of a part
 const jobCatalogue = "N#job"
 
@@ -30,7 +30,7 @@ func jobItem(j alloc.Job) Item {
 	return item(jobKey(j.ID), Item{
 		"kind": string(j.Kind), "pool": string(j.Pool), "of": string(j.Of), "fmt": j.Format, "by": string(j.By),
 		"st": string(j.State), "ver": int64(j.Version), "mark": j.Mark, "born": nanos(j.Created), "upd": nanos(j.Updated),
-		"done": int64(j.Done), "parts": int64(j.Parts), "fail": j.Failure, AttrExpires: jobExpiry(j.Created),
+		"done": int64(j.Done), "parts": int64(j.Parts), "fail": j.Failure, "tries": int64(j.Tries), AttrExpires: jobExpiry(j.Created),
 	})
 }
 
@@ -39,7 +39,7 @@ func decodeJob(id alloc.JobID, it Item) alloc.Job {
 		ID: id, Kind: alloc.JobKind(it.Str("kind")), Pool: alloc.PoolName(it.Str("pool")), Of: alloc.State(it.Str("of")),
 		Format: it.Str("fmt"), By: alloc.ClientID(it.Str("by")), State: alloc.JobState(it.Str("st")), Version: alloc.Version(it.Int("ver")),
 		Created: fromNanos(it.Int("born")), Updated: fromNanos(it.Int("upd")), Done: alloc.Count(it.Int("done")),
-		Parts: int(it.Int("parts")), Mark: it.Str("mark"), Failure: it.Str("fail"),
+		Parts: int(it.Int("parts")), Mark: it.Str("mark"), Failure: it.Str("fail"), Tries: int(it.Int("tries")),
 	}
 }
 

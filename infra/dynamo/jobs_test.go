@@ -78,6 +78,7 @@ func TestAJobChangesAtItsVersionOnly(t *testing.T) {
 	s, ctx, j := b.open(), t.Context(), b.job("job")
 	refused(t, s.CreateJob(ctx, j), "")
 	j.State, j.Mark, j.Done, j.Parts, j.Failure = alloc.JobRunning, "m", 20, 1, "why"
+	j.Tries = 3
 	for range 2 {
 		got, err := s.ChangeJob(ctx, 1, j)
 		j.Version = 2

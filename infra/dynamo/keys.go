@@ -20,7 +20,8 @@ import (
 //	K#hash           K          key record: the intent of a keyed claim
 //	J#job            B#pool#d   one batch of a seeding job; d is the digest of its IDs
 //
-// The items of sequences are in sequences.go and the files beside it.
+// The items of sequences are in sequences.go and the files beside it; those of requests whose answer is kept in
+// kept_keys.go, of credentials, quotas, jobs and the shared secret in the files named so.
 const (
 	skID        = "I"
 	skHead      = "H"

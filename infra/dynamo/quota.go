@@ -8,8 +8,10 @@ import (
 	"idpool/alloc"
 )
 
-// What a credential has used of its quota in one hour is the item T#id Q#hour, the hour in seconds: used, the token of
-// who took last, and exp. It begins with the first who takes; nothing ever counts down.
+// What a credential has used of its quota in one hour is the item Q#id hour, the hour in seconds: used, the token of who
+// took last, and exp. It begins with the first who takes; nothing ever counts down. It stands in a partition of its own
+// and not beside the credential, because a function that claims may write here and must not write there: permissions go
+// by partition keys.
 const (
 	attrUsed = "used"
 
@@ -22,7 +24,7 @@ const (
 )
 
 func quotaKey(id alloc.CredentialID, hour time.Time) Key {
-	return Key{PK: credentialPK(id), SK: "Q#" + strconv.FormatInt(hour.Unix(), 10)}
+	return Key{PK: "Q#" + string(id), SK: strconv.FormatInt(hour.Unix(), 10)}
 }
 
 // TakeQuota implements alloc.Credentials. The last to take is known by a token: so a repeat after a lost answer is not

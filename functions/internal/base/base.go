@@ -13,6 +13,7 @@ import (
 	"idpool/alloc"
 	"idpool/infra/dynamo"
 	"idpool/web"
+	"idpool/web/api"
 )
 
 // Settings is what the environment says to every function.
@@ -76,7 +77,7 @@ func (s Settings) Service(ctx context.Context) (*alloc.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := alloc.NewService(alloc.Config{Store: store})
+	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders()})
 	if err != nil {
 		return nil, err
 	}
