@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 )
@@ -15,7 +16,9 @@ func TestPoolConfigCheck(t *testing.T) {
 		ok     bool
 	}{
 		{"nothing said", alloc.PoolConfig{}, true},
-		{"all said", alloc.PoolConfig{Description: "Spring sale", Policy: alloc.PolicyForget, FoldCase: true, MaxBatch: alloc.MaxBatchLimit}, true},
+		{"all said", alloc.PoolConfig{Description: "Spring sale", Policy: alloc.PolicyForget, FoldCase: true, MaxBatch: alloc.MaxBatchLimit, OnRelease: alloc.ReleaseRetires, RequireKey: true}, true},
+		{"a released ID comes back", alloc.PoolConfig{OnRelease: alloc.ReleaseReturns}, true},
+		{"a released ID is burnt", alloc.PoolConfig{OnRelease: "burn"}, false},
 		{"an unknown policy", alloc.PoolConfig{Policy: "burn"}, false},
 		{"a negative batch", alloc.PoolConfig{MaxBatch: -1}, false},
 		{"a batch too large", alloc.PoolConfig{MaxBatch: alloc.MaxBatchLimit + 1}, false},
@@ -28,6 +31,14 @@ func TestPoolConfigCheck(t *testing.T) {
 		}
 	}
 	from := alloc.PoolConfig{}.WithDefaults()
+	if from.OnRelease != alloc.ReleaseReturns || from.RequireKey {
+		t.Errorf("the defaults are %+v, want released IDs to come back and no key required", from)
+	}
+	for _, to := range []alloc.PoolConfig{{OnRelease: alloc.ReleaseRetires}, {RequireKey: true}} {
+		if err := from.CheckChange(to.WithDefaults()); err != nil {
+			t.Errorf("a change to %+v: %v", to, err)
+		}
+	}
 	for _, to := range []alloc.PoolConfig{{Policy: alloc.PolicyForget}, {FoldCase: true}, {MaxBatch: -1}} {
 		wantCode(t, from.CheckChange(to.WithDefaults()), alloc.CodeInvalidConfig)
 	}
@@ -93,6 +104,34 @@ func TestPoolStates(t *testing.T) {
 	}
 }
 
+// K04, and the order of refusals: what the pool says comes before what the Service does.
+func TestCheckClaimOfKeysAndRefusals(t *testing.T) {
+	quota := alloc.Errorf(alloc.CodeQuotaExceeded, "used up")
+	for _, c := range []struct {
+		what  string
+		pool  alloc.Pool
+		order alloc.ClaimOrder
+		want  alloc.Code
+	}{
+		{"no key where one is required", alloc.Pool{Config: alloc.PoolConfig{MaxBatch: 5, RequireKey: true}}, alloc.ClaimOrder{Count: 1}, alloc.CodeKeyRequired},
+		{"a key where one is required", alloc.Pool{Config: alloc.PoolConfig{MaxBatch: 5, RequireKey: true}}, alloc.ClaimOrder{Count: 1, Key: &alloc.Key{}}, ""},
+		{"a hold without the required key", alloc.Pool{Config: alloc.PoolConfig{MaxBatch: 5, RequireKey: true}}, alloc.ClaimOrder{Count: 1, Hold: time.Second}, alloc.CodeKeyRequired},
+		{"a key where none is required", alloc.Pool{Config: alloc.PoolConfig{MaxBatch: 5}}, alloc.ClaimOrder{Count: 1, Key: &alloc.Key{}}, ""},
+		{"a refusal", alloc.Pool{Config: alloc.PoolConfig{MaxBatch: 5}}, alloc.ClaimOrder{Count: 1, Refusal: quota}, alloc.CodeQuotaExceeded},
+		{"a refusal, and no key", alloc.Pool{Config: alloc.PoolConfig{MaxBatch: 5, RequireKey: true}}, alloc.ClaimOrder{Count: 1, Refusal: quota}, alloc.CodeKeyRequired},
+		{"a refusal of a paused pool", alloc.Pool{State: alloc.PoolPaused}, alloc.ClaimOrder{Count: 1, Refusal: quota}, alloc.CodePoolPaused},
+	} {
+		c.pool.Name = "vouchers"
+		err := c.pool.CheckClaim(c.order)
+		if got := alloc.CodeOf(err); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
+		}
+		if c.want == alloc.CodeKeyRequired {
+			wantSafe(t, wantCode(t, err, c.want))
+		}
+	}
+}
+
 func TestExhaustedPoolAdvises(t *testing.T) {
 	for n, fewer := range map[alloc.Count]bool{1: false, 2: true} {
 		e := alloc.Exhausted("vouchers", n)
@@ -127,6 +166,11 @@ func TestCheckClaimOrder(t *testing.T) {
 		{"an owner of two lines", order(func(o *alloc.ClaimOrder) { o.Owner = "a\u2028b" }), alloc.CodeInvalidRequest},
 		{"an owner that turns the page's direction", order(func(o *alloc.ClaimOrder) { o.Owner = "a\u202eb" }), alloc.CodeInvalidRequest},
 		{"an owner that is not UTF-8", order(func(o *alloc.ClaimOrder) { o.Owner = "\xff" }), alloc.CodeInvalidRequest},
+		{"the shortest hold", order(func(o *alloc.ClaimOrder) { o.Hold = time.Second }), ""},
+		{"the longest hold", order(func(o *alloc.ClaimOrder) { o.Hold = alloc.MaxHold }), ""},
+		{"a hold too long", order(func(o *alloc.ClaimOrder) { o.Hold = alloc.MaxHold + time.Second }), alloc.CodeInvalidRequest},
+		{"a hold that has ended", order(func(o *alloc.ClaimOrder) { o.Hold = -time.Second }), alloc.CodeInvalidRequest},
+		{"a hold of half a second", order(func(o *alloc.ClaimOrder) { o.Hold = time.Second / 2 }), alloc.CodeInvalidRequest},
 		{"nine entries", order(func(o *alloc.ClaimOrder) { o.Metadata = many }), alloc.CodeInvalidRequest},
 		{"an empty key", order(func(o *alloc.ClaimOrder) { o.Metadata = map[string]string{"": "v"} }), alloc.CodeInvalidRequest},
 		{"a control character in a value", order(func(o *alloc.ClaimOrder) { o.Metadata = map[string]string{"k": "\x00"} }), alloc.CodeInvalidRequest},

@@ -133,6 +133,44 @@ func TestCheckLeaseCounts(t *testing.T) {
 	}
 }
 
+// K04, and the order of refusals.
+func TestCheckLeaseOfKeysAndRefusals(t *testing.T) {
+	quota := alloc.Errorf(alloc.CodeQuotaExceeded, "used up")
+	for _, c := range []struct {
+		what    string
+		require bool
+		next    alloc.Number
+		order   alloc.LeaseOrder
+		want    alloc.Code
+	}{
+		{"no key where one is required", true, 1, alloc.LeaseOrder{Count: 1}, alloc.CodeKeyRequired},
+		{"a key where one is required", true, 1, alloc.LeaseOrder{Count: 1, Key: &alloc.Key{}}, ""},
+		{"a segment, from which many with keys are answered", true, 1, alloc.LeaseOrder{Count: 1, Segment: true}, ""},
+		{"no key where none is required", false, 1, alloc.LeaseOrder{Count: 1}, ""},
+		{"a refusal", false, 1, alloc.LeaseOrder{Count: 1, Refusal: quota}, alloc.CodeQuotaExceeded},
+		{"a refusal, and no key", true, 1, alloc.LeaseOrder{Count: 1, Refusal: quota}, alloc.CodeKeyRequired},
+		{"a refusal where nothing is left", false, 101, alloc.LeaseOrder{Count: 1, Refusal: quota}, alloc.CodeQuotaExceeded},
+		{"no key where nothing is left", true, 101, alloc.LeaseOrder{Count: 1}, alloc.CodeKeyRequired},
+	} {
+		q := alloc.Sequence{
+			Name: "orders", State: alloc.SequenceActive, Next: c.next,
+			Config: alloc.SequenceConfig{Limit: 100, MaxLease: 10, RequireKey: c.require},
+		}
+		if got := alloc.CodeOf(q.CheckLease(c.order)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
+		}
+		q.State = alloc.SequencePaused
+		wantCode(t, q.CheckLease(c.order), alloc.CodeSequencePaused)
+	}
+	if config := (alloc.SequenceConfig{}).WithDefaults(); config.RequireKey {
+		t.Error("a key is required by default")
+	}
+	from := alloc.SequenceConfig{}.WithDefaults()
+	if err := from.CheckChange(alloc.SequenceConfig{RequireKey: true}.WithDefaults(), 5); err != nil {
+		t.Errorf("a change to requiring a key: %v", err)
+	}
+}
+
 func TestSequenceCheckTo(t *testing.T) {
 	all := []alloc.SequenceState{alloc.SequenceActive, alloc.SequencePaused, alloc.SequenceDeleted}
 	for _, to := range all {
