@@ -321,7 +321,9 @@ type Credential struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
 
-	// ExpiresAt When it ends, in the future; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	//
+	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// ID It is no secret.
@@ -349,7 +351,9 @@ type CredentialConfig struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description *Description `json:"description,omitempty"`
 
-	// ExpiresAt When it ends, in the future; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	//
+	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// Quota How many IDs and numbers it may take in an hour; 0 for no bound.
@@ -381,7 +385,9 @@ type CredentialWithSecret struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
 
-	// ExpiresAt When it ends, in the future; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	//
+	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// ID It is no secret.
@@ -641,7 +647,9 @@ type NewCredential struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description *Description `json:"description,omitempty"`
 
-	// ExpiresAt When it ends, in the future; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	//
+	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// Quota How many IDs and numbers it may take in an hour; 0 for no bound.
@@ -1511,7 +1519,8 @@ type Contract200JSONResponseBody struct {
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
-	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. Left out or empty it is the beginning.
+	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
+	// Left out or empty it is the beginning.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Limit How many entries at most.
@@ -1526,7 +1535,8 @@ type ListAuditParamsFormat string
 
 // ListCredentialsParams defines parameters for ListCredentials.
 type ListCredentialsParams struct {
-	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. Left out or empty it is the beginning.
+	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
+	// Left out or empty it is the beginning.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Limit How many entries at most.
@@ -1582,7 +1592,8 @@ type RotateCredentialParams struct {
 
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
-	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. Left out or empty it is the beginning.
+	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
+	// Left out or empty it is the beginning.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Limit How many entries at most.
@@ -1605,7 +1616,8 @@ type CancelJobParams struct {
 
 // ListPoolsParams defines parameters for ListPools.
 type ListPoolsParams struct {
-	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. Left out or empty it is the beginning.
+	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
+	// Left out or empty it is the beginning.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Limit How many entries at most.
@@ -1724,7 +1736,8 @@ type SeedPoolTextBody = string
 
 // SeedPoolParams defines parameters for SeedPool.
 type SeedPoolParams struct {
-	// Column The name of the column that holds the IDs, in any case. For `text/csv` alone; the first column by default.
+	// Column The name of the column that holds the IDs, in any case. For `text/csv` alone, and not with `header=false`; the first column
+	// by default.
 	Column *string `form:"column,omitempty" json:"column,omitempty"`
 
 	// Header Whether the first line names the columns; recognised by default. For files alone.
@@ -1749,7 +1762,8 @@ type SweepPoolParams struct {
 
 // ListSequencesParams defines parameters for ListSequences.
 type ListSequencesParams struct {
-	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. Left out or empty it is the beginning.
+	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
+	// Left out or empty it is the beginning.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Limit How many entries at most.
@@ -1786,7 +1800,8 @@ type PutSequenceParams struct {
 
 // ListLeasesParams defines parameters for ListLeases.
 type ListLeasesParams struct {
-	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. Left out or empty it is the beginning.
+	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
+	// Left out or empty it is the beginning.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Limit How many entries at most.
@@ -5117,7 +5132,7 @@ func NewSeedPoolRequestWithBody(server string, pool PoolInPath, params *SeedPool
 
 		if params.Column != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "column", *params.Column, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "column", *params.Column, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "idpool-column"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
