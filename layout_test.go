@@ -73,6 +73,11 @@ func importRules() []importRule {
 			never:  infraNever("lambdahttp", awsSDK),
 		},
 		{
+			folder: "infra/metrics",
+			allow:  []string{own("alloc")},
+			never:  infraNever("metrics", awsModules),
+		},
+		{
 			folder: "web",
 			allow:  []string{own("alloc"), own("web/static")},
 			never:  []string{awsModules, own("infra"), own("templates"), own("web/api"), own("web/admin")},

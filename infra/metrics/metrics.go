@@ -1,0 +1,70 @@
+// Package metrics makes CloudWatch metrics of log events: what it adds to a line is the embedded metric format, by which
+// CloudWatch Logs reads metrics out of the line itself. No call is made for them, and no daemon runs.
+package metrics
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Namespace is where the metrics are found.
+const Namespace = "idpool"
+
+// The dimensions of every metric. Both have few values; nothing that a client chooses is among them.
+var dimensions = []string{"operation", "outcome"}
+
+// metric is an attribute of an event that is a measurement, with its unit as CloudWatch names it.
+type metric struct {
+	Name string
+	Unit string
+}
+
+// measured are the attributes that are made metrics of, where an event has them.
+var measured = []metric{
+	{"duration_ms", "Milliseconds"},
+	{"count", "Count"},  // IDs or numbers that were asked for
+	{"stolen", "Count"}, // IDs that were tried and found taken by somebody else
+}
+
+// requests is the metric that counts the events.
+const requests = "requests"
+
+// directive says what of a line is a metric; see the specification of the embedded metric format.
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []metric
+}
+
+type metadata struct {
+	Timestamp         int64 // milliseconds since 1970
+	CloudWatchMetrics []directive
+}
+
+// Embedded returns the attributes that make metrics of an event with the attributes given. It is for web.Options.Metrics,
+// and for a logger that writes attributes as members of one JSON object a line. An event that lacks a dimension is no
+// metric.
+func Embedded(at time.Time, event []slog.Attr) []slog.Attr {
+	has := map[string]bool{}
+	for _, a := range event {
+		has[a.Key] = true
+	}
+	for _, d := range dimensions {
+		if !has[d] {
+			return nil
+		}
+	}
+	metrics := []metric{{requests, "Count"}}
+	for _, m := range measured {
+		if has[m.Name] {
+			metrics = append(metrics, m)
+		}
+	}
+	return []slog.Attr{
+		slog.Int(requests, 1),
+		slog.Any("_aws", metadata{
+			Timestamp:         at.UnixMilli(),
+			CloudWatchMetrics: []directive{{Namespace: Namespace, Dimensions: [][]string{dimensions}, Metrics: metrics}},
+		}),
+	}
+}
