@@ -12,6 +12,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/lambdahttp"
+	"idpool/infra/metrics"
 	"idpool/web"
 )
 
@@ -45,5 +46,5 @@ func Start(ctx context.Context, lookup func(string) (string, bool)) (Function, e
 
 // HTTP serves the handler, below the middleware that every request goes through.
 func (f Function) HTTP(h http.Handler) (lambdahttp.Handler, error) {
-	return lambdahttp.New(web.Stack(h, web.Options{Logger: f.Logger}), lambdahttp.Options{BasePath: f.Settings.BasePath, Logger: f.Logger})
+	return lambdahttp.New(web.Stack(h, web.Options{Logger: f.Logger, Metrics: metrics.Embedded}), lambdahttp.Options{BasePath: f.Settings.BasePath, Logger: f.Logger})
 }
