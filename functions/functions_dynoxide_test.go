@@ -45,6 +45,8 @@ func TestTheFunctionsWorkTogether(t *testing.T) {
 	stranger := httpEvent("POST", "/v1/pools/p/claims", "")
 	stranger.RequestContext.Authorizer = nil
 	call(t, allocate, 401, stranger) // whatever its header says
+	stranger = httpEvent("GET", "/v1/pools", "")
+	stranger.RequestContext.Authorizer = nil
 	call(t, admin, 401, stranger)
 
 	// A credential from its making to its end, through the authorizer each time.

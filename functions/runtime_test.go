@@ -128,14 +128,19 @@ func (e *environment) invoke(t testing.TB, payload any) []byte {
 	return nil
 }
 
-func TestNoFunctionStartsWithoutItsCredential(t *testing.T) {
-	for _, folder := range []string{"allocate", "admin", "refill"} {
+func TestNoFunctionStartsWithASettingThatIsWrong(t *testing.T) {
+	for folder, c := range map[string]struct{ setting, fault string }{
+		"allocate":   {"IDPOOL_TABLE=", "IDPOOL_TABLE must"},
+		"refill":     {"IDPOOL_TABLE=a b", "IDPOOL_TABLE must"},
+		"admin":      {"IDPOOL_TOKEN_HASH=a-token", "IDPOOL_TOKEN_HASH must"},
+		"authorizer": {"IDPOOL_TOKEN_HASH=a-token", "IDPOOL_TOKEN_HASH must"},
+	} {
 		cmd := exec.CommandContext(t.Context(), build(t, folder))
-		cmd.Env = []string{"IDPOOL_TABLE=idpool", "AWS_REGION=us-east-1"}
+		cmd.Env = []string{"IDPOOL_TABLE=idpool", "AWS_REGION=us-east-1", "IDPOOL_DYNAMODB_ENDPOINT=http://127.0.0.1:1", c.setting}
 		out, err := cmd.CombinedOutput()
-		want := fmt.Sprintf("%s does not start: IDPOOL_TOKEN_HASH is required", folder)
-		if err == nil || !bytes.Contains(out, []byte(want)) {
-			t.Errorf("%s without IDPOOL_TOKEN_HASH: %v, %q, want %q", folder, err, out, want)
+		want := fmt.Sprintf("%s does not start: %s", folder, c.fault)
+		if err == nil || !bytes.Contains(out, []byte(want)) || bytes.Contains(out, []byte("a-token")) {
+			t.Errorf("%s with %s: %v, %q, want %q and not the value", folder, c.setting, err, out, want)
 		}
 	}
 }

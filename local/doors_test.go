@@ -125,7 +125,7 @@ func atEveryDoor(t *testing.T, cases []doorCase) {
 func (w *doorWorld) process() environment {
 	w.Helper()
 	store := alloctest.NewFaulty(w.data(w.TB, w.clock.Now), nil)
-	svc, err := alloc.NewService(alloc.Config{Store: store, Now: w.clock.Now})
+	svc, err := alloc.NewService(alloc.Config{Store: store, Now: w.clock.Now, Encoders: api.Encoders()})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -42,4 +42,9 @@ func tend(ctx context.Context, svc *alloc.Service, logger *slog.Logger) {
 	for pool, err := range report.Failed {
 		logger.WarnContext(ctx, "a pool could not be swept; the next run tries again", "pool", pool, "error", err)
 	}
+	for _, j := range report.Jobs {
+		if j.Err != nil {
+			logger.WarnContext(ctx, "a job could not be carried on; the next run tries again", "job", j.Job.ID, "error", j.Err)
+		}
+	}
 }

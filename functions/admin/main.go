@@ -18,7 +18,7 @@ const envTokenHash = "IDPOOL_TOKEN_HASH"
 func main() { base.Main("admin", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambdahttp.Handler, error) {
-	f, err := base.Start(ctx, lookup)
+	f, err := base.Start(ctx, lookup, api.Encoders())
 	if err != nil {
 		return nil, err
 	}

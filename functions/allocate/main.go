@@ -14,7 +14,7 @@ import (
 func main() { base.Main("allocate", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambdahttp.Handler, error) {
-	f, err := base.Start(ctx, lookup)
+	f, err := base.Start(ctx, lookup, nil)
 	if err != nil {
 		return nil, err
 	}

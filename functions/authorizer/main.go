@@ -14,7 +14,7 @@ const envTokenHash = "IDPOOL_TOKEN_HASH"
 func main() { base.Main("authorizer", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (handler, error) {
-	f, err := base.Start(ctx, lookup)
+	f, err := base.Start(ctx, lookup, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Command refill is the function of the schedule: each minute it sweeps every pool.
+// Command refill is the function of the schedule: each minute it sweeps every pool and carries exports on.
 package main
 
 import (
@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 
 	"idpool/functions/internal/base"
+	"idpool/web/api"
 )
 
 func main() { base.Main("refill", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (func(context.Context, json.RawMessage) (result, error), error) {
-	f, err := base.Start(ctx, lookup)
+	f, err := base.Start(ctx, lookup, api.Encoders())
 	if err != nil {
 		return nil, err
 	}

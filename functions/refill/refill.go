@@ -35,11 +35,14 @@ type result struct {
 	Unswept  []alloc.PoolName              `json:"unswept"`  // pools with work left for the next run
 	Left     int                           `json:"left"`     // pools that the time was over for
 	Failed   map[alloc.PoolName]alloc.Code `json:"failed"`
+	Jobs     int                           `json:"jobs"`    // that were carried on
+	Written  alloc.Count                   `json:"written"` // IDs, by jobs
+	Stuck    map[alloc.JobID]alloc.Code    `json:"stuck"`   // jobs that could not be carried on
 }
 
 // run answers one event of the schedule, whatever stands in it. It ends before the function's time does; the next run
-// goes on where it stopped. A pool that could not be swept makes the run fail, so that the function's error metric shows
-// it; the others are swept all the same, and repeating a run is harmless.
+// goes on where it stopped. A pool that could not be swept makes the run fail, and so does a job that could not be carried
+// on, so that the function's error metric shows it; the others get their turn all the same, and repeating a run is harmless.
 func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 	ctx = alloc.WithCaller(ctx, alloc.Caller{
 		Client: "schedule", Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
@@ -50,7 +53,7 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 		defer cancel()
 	}
 	report, err := r.service.Tend(ctx)
-	res := result{Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}}
+	res := result{Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}, Stuck: map[alloc.JobID]alloc.Code{}}
 	for _, s := range report.Swept {
 		res.Swept++
 		res.Passed += s.Passed
@@ -71,6 +74,14 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 		}
 		res.Failed[pool] = alloc.CodeOf(fault)
 		faults = append(faults, fmt.Errorf("sweep %s: %w", pool, fault))
+	}
+	for _, j := range report.Jobs {
+		res.Jobs++
+		res.Written += j.IDs
+		if j.Err != nil {
+			res.Stuck[j.Job.ID] = alloc.CodeOf(j.Err)
+			faults = append(faults, fmt.Errorf("job %s: %w", j.Job.ID, j.Err))
+		}
 	}
 	err = errors.Join(faults...)
 	level := slog.LevelInfo

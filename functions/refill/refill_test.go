@@ -41,22 +41,22 @@ func TestRun(t *testing.T) {
 		{
 			"nothing to do",
 			tending{},
-			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{}}`, "",
+			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{},"jobs":0,"written":0,"stuck":{}}`, "",
 		},
 		{
 			"two pools, one with work left",
 			tending{report: alloc.TendReport{Swept: []alloc.SweepReport{{Pool: "a", Passed: 3, Relisted: 1}, {Pool: "b", Passed: 4, Returned: 2, Voided: 1, More: true}}}},
-			`{"swept":2,"passed":7,"relisted":1,"returned":2,"voided":1,"unswept":["b"],"left":0,"failed":{}}`, "",
+			`{"swept":2,"passed":7,"relisted":1,"returned":2,"voided":1,"unswept":["b"],"left":0,"failed":{},"jobs":0,"written":0,"stuck":{}}`, "",
 		},
 		{
 			"a pool that fails makes the run fail and hides no other",
 			tending{report: alloc.TendReport{Swept: []alloc.SweepReport{{Pool: "a"}}, Failed: map[alloc.PoolName]error{"b": broken}}},
-			`{"swept":1,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{"b":"pool_damaged"}}`, "sweep b",
+			`{"swept":1,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{"b":"pool_damaged"},"jobs":0,"written":0,"stuck":{}}`, "sweep b",
 		},
 		{
 			"a pool that is being rebuilt is for the next run",
 			tending{report: alloc.TendReport{Failed: map[alloc.PoolName]error{"b": alloc.Errorf(alloc.CodePoolRebuilding, "soon over")}}},
-			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":["b"],"left":0,"failed":{}}`, "",
+			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":["b"],"left":0,"failed":{},"jobs":0,"written":0,"stuck":{}}`, "",
 		},
 		{
 			"a pool whose rebuild began between two sweeps is told once",
@@ -64,12 +64,19 @@ func TestRun(t *testing.T) {
 				Swept:  []alloc.SweepReport{{Pool: "b", Passed: 1, More: true}},
 				Failed: map[alloc.PoolName]error{"b": alloc.Errorf(alloc.CodePoolRebuilding, "soon over")},
 			}},
-			`{"swept":1,"passed":1,"relisted":0,"returned":0,"voided":0,"unswept":["b"],"left":0,"failed":{}}`, "",
+			`{"swept":1,"passed":1,"relisted":0,"returned":0,"voided":0,"unswept":["b"],"left":0,"failed":{},"jobs":0,"written":0,"stuck":{}}`, "",
+		},
+		{
+			"two jobs, one of which is stuck",
+			tending{report: alloc.TendReport{Jobs: []alloc.JobReport{
+				{Job: alloc.Job{ID: "a"}, Steps: 2, IDs: 50}, {Job: alloc.Job{ID: "b"}, Err: alloc.Errorf(alloc.CodeThrottled, "later")},
+			}}},
+			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{},"jobs":2,"written":50,"stuck":{"b":"throttled"}}`, "job b",
 		},
 		{
 			"the store does not answer",
 			tending{err: alloc.Errorf(alloc.CodeUnavailable, "later")},
-			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{}}`, "unavailable",
+			`{"swept":0,"passed":0,"relisted":0,"returned":0,"voided":0,"unswept":[],"left":0,"failed":{},"jobs":0,"written":0,"stuck":{}}`, "unavailable",
 		},
 	}
 	for _, tt := range tests {

@@ -13,7 +13,6 @@ import (
 	"idpool/alloc"
 	"idpool/infra/dynamo"
 	"idpool/web"
-	"idpool/web/api"
 )
 
 // Settings is what the environment says to every function.
@@ -67,8 +66,9 @@ func (f Function) Verifier(lookup func(string) (string, bool), variable string) 
 const warmTime = 2 * time.Second
 
 // Service makes the Service on the table. It makes one cheap read, so that connection and TLS are paid for before the
-// first request; a failure of it is left for that request to meet, or not.
-func (s Settings) Service(ctx context.Context) (*alloc.Service, error) {
+// first request; a failure of it is left for that request to meet, or not. The encoders are those of exports, for the
+// functions that make or carry them on.
+func (s Settings) Service(ctx context.Context, encoders map[string]alloc.Encoder) (*alloc.Service, error) {
 	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.Endpoint})
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (s Settings) Service(ctx context.Context) (*alloc.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders()})
+	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders})
 	if err != nil {
 		return nil, err
 	}

@@ -34,13 +34,13 @@ type Function struct {
 	Logger   *slog.Logger
 }
 
-// Start reads the settings and makes what stands on them.
-func Start(ctx context.Context, lookup func(string) (string, bool)) (Function, error) {
+// Start reads the settings and makes what stands on them; see Settings.Service for the encoders.
+func Start(ctx context.Context, lookup func(string) (string, bool), encoders map[string]alloc.Encoder) (Function, error) {
 	settings, err := Read(lookup)
 	if err != nil {
 		return Function{}, err
 	}
-	svc, err := settings.Service(ctx)
+	svc, err := settings.Service(ctx, encoders)
 	return Function{Settings: settings, Service: svc, Logger: lambdacontext.NewLogger()}, err
 }
 
