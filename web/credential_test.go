@@ -1,10 +1,12 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,6 +145,117 @@ func TestRemoteAddress(t *testing.T) {
 		r.Header.Set("X-Forwarded-For", "198.51.100.7")
 		if got := RemoteAddress(r); got != want {
 			t.Errorf("%q: got %q, want %q", given, got, want)
+		}
+	}
+}
+
+// A verifier that cannot tell is no refusal, and nobody is let in past it.
+func TestAVerifierThatCannotTell(t *testing.T) {
+	down := alloc.Errorf(alloc.CodeUnavailable, "the store did not answer; repeat the request")
+	verify := func(context.Context, string) (alloc.Caller, error) { return alloc.Caller{}, down }
+	for name, guard := range map[string]func(Verifier) func(http.Handler) http.Handler{"bearer": Bearer, "basic": BasicOrBearer} {
+		w, _, reached := asked(t, func(Verifier) func(http.Handler) http.Handler { return guard(verify) }, "Bearer right")
+		if reached || w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || w.Header().Get("WWW-Authenticate") != "" {
+			t.Errorf("%s: reached %t, %d %v", name, reached, w.Code, w.Header())
+		}
+	}
+}
+
+func TestFirstOf(t *testing.T) {
+	knows := func(token string, client alloc.ClientID) Verifier {
+		return func(_ context.Context, got string) (alloc.Caller, error) {
+			if got == token {
+				return alloc.Caller{Client: client}, nil
+			}
+			return alloc.Caller{}, unknownCredential()
+		}
+	}
+	fails := func(context.Context, string) (alloc.Caller, error) {
+		return alloc.Caller{}, alloc.Errorf(alloc.CodeThrottled, "slower")
+	}
+	tests := map[string]struct {
+		verifiers []Verifier
+		client    alloc.ClientID
+		code      alloc.Code
+	}{
+		"the first that knows it":              {[]Verifier{knows("a", "first"), knows("a", "second")}, "first", ""},
+		"a later one":                          {[]Verifier{knows("b", "first"), knows("a", "second")}, "second", ""},
+		"what comes after is not asked":        {[]Verifier{knows("a", "first"), fails}, "first", ""},
+		"one that cannot tell ends it":         {[]Verifier{fails, knows("a", "second")}, "", alloc.CodeThrottled},
+		"nobody knows it":                      {[]Verifier{knows("b", "first"), knows("c", "second")}, "", alloc.CodeUnauthenticated},
+		"there is nobody to ask, so nobody is": {nil, "", alloc.CodeUnauthenticated},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			caller, err := FirstOf(tt.verifiers...)(t.Context(), "a")
+			if caller.Client != tt.client || alloc.CodeOf(err) != tt.code {
+				t.Errorf("got %q, %v; want %q, %q", caller.Client, err, tt.client, tt.code)
+			}
+		})
+	}
+}
+
+// What was verified a while ago, by an authorizer or a process that remembers it, may have ended since.
+func TestACredentialThatHasEndedSinceItWasVerified(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		expires time.Time
+		reached bool
+	}{
+		"never":       {time.Time{}, true},
+		"in a second": {now.Add(time.Second), true},
+		"just now":    {now, false},
+		"long ago":    {now.Add(-time.Hour), false},
+	} {
+		caller := alloc.Caller{Client: "shop", Credential: "aaaabbbbcccc", Expires: tt.expires}
+		verify := func(context.Context, string) (alloc.Caller, error) { return caller, nil }
+		authorized := func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				Authorized(next).ServeHTTP(w, r.WithContext(alloc.WithCaller(r.Context(), caller)))
+			})
+		}
+		for kind, guard := range map[string]func(http.Handler) http.Handler{
+			"bearer": Bearer(verify), "basic": BasicOrBearer(verify), "authorizer": authorized,
+		} {
+			reached := false
+			h := guard(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				c, ok := alloc.CallerFrom(r.Context())
+				reached = ok && c.Client == "shop" && c.Request != "" && c.Address == "192.0.2.1"
+			}))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pools", nil)
+			r.Header.Set("Authorization", "Bearer x")
+			r.RemoteAddr = "192.0.2.1"
+			w := httptest.NewRecorder()
+			Stack(h, Options{Now: func() time.Time { return now }}).ServeHTTP(w, r)
+			if reached != tt.reached || !reached && (w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "") {
+				t.Errorf("expires %s, %s: reached %t, want %t: %d %v", name, kind, reached, tt.reached, w.Code, w.Header())
+			}
+		}
+	}
+}
+
+// Without an authorizer's caller a request goes on as nobody, whatever its header says: it was not verified here.
+func TestAuthorizedBelievesNoHeader(t *testing.T) {
+	guard := func(Verifier) func(http.Handler) http.Handler { return Authorized }
+	if _, caller, reached := asked(t, guard, "Bearer right"); !reached || caller.Client != "" {
+		t.Errorf("reached %t as %q", reached, caller.Client)
+	}
+}
+
+// What is open to everybody asks no verifier.
+func TestNoCredentialIsLookedAtForWhatIsOpen(t *testing.T) {
+	verify := func(context.Context, string) (alloc.Caller, error) {
+		t.Error("the verifier was asked")
+		return alloc.Caller{}, unknownCredential()
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json"} {
+		reached := false
+		h := Bearer(verify)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer wrong")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		if !reached {
+			t.Errorf("%s was not reached", path)
 		}
 	}
 }

@@ -22,12 +22,14 @@ func TestProblems(t *testing.T) {
 	mismatch := alloc.Errorf(alloc.CodeVersionMismatch, "changed")
 	mismatch.Current = 7
 	exhausted := alloc.Errorf(alloc.CodeSequenceExhausted, "none left")
+	refused := alloc.Refused(alloc.EventConfirm, []alloc.IDFault{{ID: "A-1", Code: alloc.CodeNotOwner}, {ID: "A-2", Code: alloc.CodeIDRetired}})
 
 	tests := map[string]struct {
 		err        error
 		status     int
 		retryAfter string
 		challenge  string
+		etag       string
 		want       Problem
 	}{
 		"a refusal says its sentence": {
@@ -51,12 +53,30 @@ func TestProblems(t *testing.T) {
 			want: Problem{Title: "Unavailable", Detail: "no answer", Code: "unavailable", OutcomeUnknown: true},
 		},
 		"the current version comes along": {
-			err: mismatch, status: 412,
+			err: mismatch, status: 412, etag: `"7"`,
 			want: Problem{Title: "Changed since", Detail: "changed", Code: "version_mismatch", CurrentVersion: 7},
 		},
 		"what is left comes along, also when it is nothing": {
 			err: exhausted, status: 409,
 			want: Problem{Title: "Sequence exhausted", Detail: "none left", Code: "sequence_exhausted", Remaining: new(alloc.Count(0))},
+		},
+		"each ID that was refused is named with its reason": {
+			err: refused, status: 409,
+			want: Problem{
+				Title: "Not the owner", Detail: refused.Message, Code: "not_owner",
+				IDs: []ProblemID{{"A-1", "not_owner"}, {"A-2", "id_retired"}},
+			},
+		},
+		"a key that is missing comes with where to read of keys": {
+			err: alloc.Errorf(alloc.CodeKeyRequired, "send one"), status: 400,
+			want: Problem{
+				Title: "Idempotency-Key required", Detail: "send one", Code: "key_required",
+				Documentation: "/openapi.json#/components/parameters/IdempotencyKey",
+			},
+		},
+		"a quota that is used up says when it begins anew": {
+			err: alloc.Errorf(alloc.CodeQuotaExceeded, "wait").After(25 * time.Minute), status: 429, retryAfter: "1500",
+			want: Problem{Title: "Quota exceeded", Detail: "wait", Code: "quota_exceeded"},
 		},
 		"a fault of ours is opaque": {
 			err: alloc.Errorf(alloc.CodeInternal, "table arn:aws:secret"), status: 500,
@@ -103,7 +123,7 @@ func TestProblems(t *testing.T) {
 				t.Errorf("status %d, want %d", w.Code, tt.status)
 			}
 			for header, want := range map[string]string{
-				"Retry-After": tt.retryAfter, "WWW-Authenticate": tt.challenge,
+				"Retry-After": tt.retryAfter, "WWW-Authenticate": tt.challenge, "ETag": tt.etag,
 				"Content-Type": "application/problem+json", "Cache-Control": "no-store",
 			} {
 				if got := w.Header().Get(header); got != want {
