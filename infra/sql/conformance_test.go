@@ -12,6 +12,8 @@ func TestConformance(t *testing.T) { alloctest.Run(t, newFixture) }
 
 func TestModel(t *testing.T) { alloctest.RunModel(t, newFixture) }
 
+func TestLinearizable(t *testing.T) { alloctest.RunLinearizable(t, newFixture) }
+
 // newFixture is a database file of its own.
 func newFixture(t *testing.T) alloctest.Fixture {
 	path := newFile(t)

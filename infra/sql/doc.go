@@ -3,8 +3,8 @@
 // Each step of the Store is one transaction, so that nothing has to be finished or undone after a crash: it is there as
 // a whole, or it never was. A claim is one UPDATE (or, in a pool that forgets, one DELETE) of free rows with RETURNING;
 // its idempotency record and the pool's counts go with it. What comes back (a hold that is over, an ID that was released)
-// waits as returning for a sweep, which puts it behind all that are free. What is answered is on disk: the write-ahead log is synced
-// at every commit.
+// waits as returning for a sweep, which puts it behind all that are free. What is answered is on disk: the write-ahead log
+// is synced at every commit.
 //
 // The steps are written once, in SQL that PostgreSQL understands too ($1 for parameters, ON CONFLICT, RETURNING), on
 // the small type tx. What belongs to SQLite alone is in sqlite.go (files and connections), migrate.go and the folder sqlite

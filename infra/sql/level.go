@@ -28,8 +28,7 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 	})
 }
 
-// tally is by how much the counts of a pool's level change in a step. Those of the states are kept by state; of what is no
-// state, forgotten and seeded have no other than these.
+// tally is by how much a step changes the counts of a pool's level: one count for each state, and these two.
 type tally map[alloc.State]int
 
 const (
