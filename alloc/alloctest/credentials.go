@@ -60,7 +60,7 @@ var credentialCases = []testCase{
 		w.clock.Advance(time.Hour)
 		next := alloc.Credential{
 			ID: c.ID, Client: "somebody else", Created: w.clock.Now(), Description: "changed, ä", Scopes: alloc.AllScopes(), Quota: alloc.MaxQuota,
-			Version: 99, Expires: w.clock.Now().Add(time.Hour), Revoked: w.clock.Now(), Hash: someHash("next"), Rotated: w.clock.Now(),
+			Version: 99, Expires: w.clock.Now().Add(time.Hour), Revoked: w.clock.Now(), Hash: someHash("next"), Rotated: w.clock.Now(), RotatedFor: "NEXT",
 			PreviousHash: c.Hash, PreviousUntil: w.clock.Now().Add(time.Minute),
 		}
 		want := next
@@ -103,6 +103,7 @@ var credentialCases = []testCase{
 			func(c *alloc.Credential) { c.Expires = c.Expires.Add(time.Second) },
 			func(c *alloc.Credential) { c.Revoked = c.Created },
 			func(c *alloc.Credential) { c.Hash = someHash("third") },
+			func(c *alloc.Credential) { c.RotatedFor = "THIRD" },
 			func(c *alloc.Credential) { c.PreviousHash = someHash("fourth") },
 			func(c *alloc.Credential) { c.PreviousUntil = c.PreviousUntil.Add(time.Second) },
 		} {
@@ -226,7 +227,7 @@ func (w *world) credential(id alloc.CredentialID) alloc.Credential {
 	return alloc.Credential{
 		ID: id, Client: "client", Description: "größer \"x\"", Quota: 1000, Version: 1, Created: now, Expires: now.Add(48 * time.Hour),
 		Scopes: []alloc.Scope{{Action: alloc.ActionClaim, Pattern: "vouchers-*"}, {Action: alloc.ActionRead, Pattern: "*"}},
-		Hash:   someHash(string(id)), Rotated: now.Add(-time.Hour), PreviousHash: someHash("before"), PreviousUntil: now.Add(time.Hour),
+		Hash:   someHash(string(id)), Rotated: now.Add(-time.Hour), RotatedFor: "INTENT", PreviousHash: someHash("before"), PreviousUntil: now.Add(time.Hour),
 	}
 }
 

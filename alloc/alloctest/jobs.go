@@ -199,9 +199,9 @@ var jobCases = []testCase{
 func (w *world) job(n int) alloc.Job {
 	at := w.clock.Now()
 	return alloc.Job{
-		ID:   alloc.JobID(fmt.Sprintf("%s-%026d", at.Format("20060102T150405.000000Z"), n)),
+		ID:   alloc.JobID(fmt.Sprintf("%013d%013d", at.Unix(), n)),
 		Kind: alloc.JobExport, Pool: "p", Of: alloc.StateClaimed, Format: "csv", By: "client", State: alloc.JobQueued,
-		Version: 1, Created: at, Updated: at.Add(time.Second), Done: 1, Parts: 2, Mark: "m/ä", Failure: "because",
+		Version: 1, Created: at, Updated: at.Add(time.Second), Done: 1, Parts: 2, Mark: "m/ä", Tries: 3, Failure: "because",
 	}
 }
 

@@ -1,14 +1,12 @@
 package alloctest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,7 +25,7 @@ const linearHold = time.Minute
 // that what they were answered is what one after the other could have been answered: each operation took effect at one
 // moment between its call and its answer, or, if its outcome is unknown, at one later moment or never.
 func RunLinearizable(t *testing.T, newFixture func(t *testing.T) Fixture) {
-	runLinearizable(t, newFixture(t), size(60))
+	runLinearizable(t, newFixture(t), size(30))
 }
 
 func runLinearizable(tb testing.TB, f Fixture, rounds int) {
@@ -51,8 +49,15 @@ type linear struct {
 
 	mu      sync.Mutex
 	history []porcupine.Operation
+	sweeps  []span
 	claims  []linearClaimed
 }
+
+// span is the time of an operation, in the time of the history.
+type span struct{ call, end int64 }
+
+// never is when an operation ends of which it is not known whether it will be done: after all others.
+const never = math.MaxInt64
 
 // linearClaimed is an ID that a client was told to have.
 type linearClaimed struct {
@@ -82,7 +87,11 @@ func (l *linear) run() {
 	})
 	last := linearClient{linear: l, store: NewFaulty(l.w.open(), nil), number: clients}
 	l.w.pass(linearHold)
-	last.sweep(l.w.Context())
+	for range patience {
+		if last.sweep(l.w.Context()) {
+			break
+		}
+	}
 	for i := range l.ids {
 		last.inspect(l.w.Context(), i)
 	}
@@ -91,18 +100,20 @@ func (l *linear) run() {
 	}
 }
 
-// check stops the test unless the history is that of some order.
+// check fails the test unless the history is that of some order.
 func (l *linear) check() bool {
-	const patience = 30 * time.Second
-	got := porcupine.CheckOperationsTimeout(linearModel(len(l.ids)), l.seenTokens(), patience)
+	const atMost = time.Minute
+	l.annotate()
+	got := porcupine.CheckOperationsTimeout(linearModel(len(l.ids)), l.history, atMost)
 	if got != porcupine.Ok {
 		l.w.Errorf("the history of round %d is %s; want it to be that of some order of its operations:\n%s", l.round, got, l.describe())
 	}
 	return got == porcupine.Ok
 }
 
-// seenTokens is the history, in which each inspection says to which claim the token that it saw was answered.
-func (l *linear) seenTokens() []porcupine.Operation {
+// annotate puts into the history what only its end has shown: of each token that an inspection saw, to which claim it was
+// answered, and of each operation, whether a sweep was on.
+func (l *linear) annotate() {
 	answered := map[alloc.Token]int{}
 	for _, c := range l.claims {
 		answered[c.token] = c.key
@@ -111,16 +122,18 @@ func (l *linear) seenTokens() []porcupine.Operation {
 		}
 	}
 	for i, op := range l.history {
-		if out := op.Output.(linearOutput); op.Input.(linearInput).kind == linearInspect {
+		in, out := op.Input.(linearInput), op.Output.(linearOutput)
+		if in.kind == linearInspect {
 			out.key = answered[out.token]
-			l.history[i].Output = out
 		}
+		in.loose = slices.ContainsFunc(l.sweeps, func(s span) bool { return s.call < op.Return && op.Call < s.end })
+		l.history[i].Input, l.history[i].Output = in, out
 	}
-	return l.history
 }
 
 // record appends an operation to the history. One that failed and is known to have done nothing leaves no trace.
 func (l *linear) record(client int, in linearInput, call int64, out linearOutput, err error) {
+	in.to = l.w.clock.Now().Unix()
 	end := l.ticks.Add(1)
 	if e := asError(err); err != nil {
 		switch {
@@ -128,7 +141,7 @@ func (l *linear) record(client int, in linearInput, call int64, out linearOutput
 			l.w.Errorf("%s: got the bare error %v, want an *alloc.Error", in.kind, err)
 			return
 		case e.Unknown:
-			out, end = linearOutput{unknown: true}, math.MaxInt64
+			out, end = linearOutput{unknown: true}, never
 		case repeatable(err):
 			return
 		default:
@@ -138,16 +151,6 @@ func (l *linear) record(client int, in linearInput, call int64, out linearOutput
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.history = append(l.history, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: end})
-}
-
-// describe lists the history in the order of the calls.
-func (l *linear) describe() string {
-	var lines []string
-	slices.SortFunc(l.history, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	for _, op := range l.history {
-		lines = append(lines, fmt.Sprintf("%4d to %4d, client %d: %+v → %+v", op.Call, op.Return, op.ClientId, op.Input, op.Output))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // linearClient is one client.
@@ -195,9 +198,9 @@ func (c *linearClient) claim(ctx context.Context, in linearInput) {
 	}
 	in.from = c.w.clock.Now().Unix()
 	call := c.ticks.Add(1)
-	in.name = alloc.Token(fmt.Sprint("?", call))
+	in.lost = alloc.Token(fmt.Sprint("?", call))
 	if in.key > 0 {
-		in.name = lostToken(in.key)
+		in.lost = lostToken(in.key)
 	}
 	got, err := c.store.Claim(ctx, o)
 	var out linearOutput
@@ -235,14 +238,24 @@ func (c *linearClient) inspect(ctx context.Context, id int) {
 	c.record(c.number, in, call, linearOutput{state: got.State, token: got.Token}, nil)
 }
 
-// sweep sweeps once. If it says that there is more to do, what it did of it is as unknown as if its answer were lost.
-func (c *linearClient) sweep(ctx context.Context) {
+// sweep sweeps once, and reports whether it came to its end. If it has more to do, or its outcome is unknown, it may come
+// to any ID at any time.
+func (c *linearClient) sweep(ctx context.Context) bool {
 	from, call := c.w.clock.Now().Unix(), c.ticks.Add(1)
 	report, err := c.store.Sweep(ctx, c.pool)
-	to := c.w.clock.Now().Unix()
+	done := err == nil && !report.More
 	for id := range c.ids {
-		for _, kind := range []linearKind{linearExpire, linearFree} {
-			c.record(c.number, linearInput{kind: kind, id: id, from: from, to: to}, call, linearOutput{unknown: report.More}, err)
+		if done {
+			c.record(c.number, linearInput{kind: linearSweep, id: id, from: from}, call, linearOutput{}, nil)
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e := asError(err); {
+	case done:
+		c.sweeps = append(c.sweeps, span{call, c.ticks.Add(1)})
+	case err == nil, e != nil && e.Unknown, e != nil && !Injected(err):
+		c.sweeps = append(c.sweeps, span{call, never})
+	}
+	return done
 }

@@ -43,17 +43,18 @@ type linearKey struct {
 	id    int
 }
 
-// linearInput is one operation. A sweep is one of each kind for each ID, as it does not come to all of them at once.
+// linearInput is one operation. A sweep is one for each ID, as it does not come to all of them at once.
 type linearInput struct {
 	kind  linearKind
 	event alloc.Event // of a settlement
-	id    int         // all but claims
+	id    int         // of all but claims
 	token alloc.Token // of a settlement
 	key   int         // of a claim: from 1, 0 for none
 	hold  bool        // of a claim
-	name  alloc.Token // of a claim: its token while nobody has seen it
+	lost  alloc.Token // of a claim: what stands for its token while nobody has seen it
 	from  int64       // the clock before it …
 	to    int64       // … and after it
+	loose bool        // a sweep was on meanwhile, or one of which it is not known when it ended: it may have come to the ID before
 }
 
 type linearKind string
@@ -62,8 +63,7 @@ const (
 	linearClaim   linearKind = "claim"
 	linearSettle  linearKind = "settle"
 	linearInspect linearKind = "inspect"
-	linearExpire  linearKind = "sweep: expire"
-	linearFree    linearKind = "sweep: free"
+	linearSweep   linearKind = "sweep"
 )
 
 // linearOutput is the answer.
@@ -74,7 +74,7 @@ type linearOutput struct {
 	state   alloc.State // of an inspection and of a settlement
 	token   alloc.Token // of a claim and of an inspection
 	until   int64       // of a hold
-	key     int         // of an inspection: whose key the token was answered to; 0 for none, -1 for a claim without a key
+	key     int         // of an inspection: to whose key the token was answered; 0 for nobody, -1 for a claim without a key
 }
 
 // linearModel is the model of a pool with n IDs.
@@ -99,22 +99,69 @@ func linearModel(n int) porcupine.Model {
 }
 
 // step returns the states that may follow; none if the answer could not have been given.
-func (s linearState) step(in linearInput, out linearOutput) []linearState {
-	switch in.kind {
-	case linearClaim:
-		return s.claim(in, out)
-	case linearSettle:
-		return s.settle(in, out)
-	case linearInspect:
-		return s.inspect(in, out)
+func (s linearState) step(in linearInput, out linearOutput) (next []linearState) {
+	for _, s := range s.before(in, out) {
+		switch in.kind {
+		case linearClaim:
+			next = append(next, s.claim(in, out)...)
+		case linearSettle:
+			next = append(next, s.settle(in, out)...)
+		case linearInspect:
+			next = append(next, s.inspect(in, out)...)
+		case linearSweep:
+			next = append(next, s.sweep(in)...)
+		}
 	}
+	return next
+}
+
+// before returns the states in which an operation may find the IDs that it is about: while a sweep is on, it may have come
+// to them.
+func (s linearState) before(in linearInput, out linearOutput) []linearState {
+	states := []linearState{s}
+	if !in.loose {
+		return states
+	}
+	for i := range s.ids {
+		about := i == in.id
+		if in.kind == linearClaim {
+			repeated := in.key > 0 && s.keys[in.key-1].token != "" && s.keys[in.key-1].id == i
+			about = out.unknown || repeated || out.code == "" && out.id == i
+		}
+		if !about {
+			continue
+		}
+		for _, s := range states {
+			states = append(states, s.swept(i, in.to)...)
+		}
+	}
+	return states
+}
+
+// swept returns what a sweep may make of an ID before the time to; in the last of the states it is done with it.
+func (s linearState) swept(i int, to int64) (after []linearState) {
+	id := &s.ids[i]
+	if id.state == alloc.StateHeld && id.until < to {
+		id.state, id.until, id.vague, id.lapsed = alloc.StateReturning, 0, false, true
+		after = append(after, s)
+	}
+	if id.state == alloc.StateReturning {
+		*id = linearID{state: alloc.StateFree, last: id.token, lastLapsed: id.lapsed}
+		after = append(after, s)
+	}
+	return after
+}
+
+// sweep is when a sweep that has ended came to an ID: it had to free what was returning, and what was held past its time.
+func (s linearState) sweep(in linearInput) []linearState {
+	id, after := s.ids[in.id], s.swept(in.id, in.to)
 	switch {
-	case out.code != "": // a sweep of a pool that is there is refused for no reason
-		return nil
-	case in.kind == linearExpire:
-		return s.expire(in, out)
+	case len(after) == 0:
+		return []linearState{s}
+	case id.state == alloc.StateHeld && (id.vague || id.until >= in.from):
+		return append(after, s)
 	}
-	return s.free(in, out)
+	return after[len(after)-1:]
 }
 
 func (s linearState) claim(in linearInput, out linearOutput) []linearState {
@@ -127,7 +174,7 @@ func (s linearState) claim(in linearInput, out linearOutput) []linearState {
 		next = append(next, s)
 		for i := range s.ids {
 			if s.ids[i].state == alloc.StateFree {
-				next = append(next, s.take(in, i, in.name, in.from+int64(linearHold.Seconds()), true))
+				next = append(next, s.take(in, i, in.lost, in.from+int64(linearHold.Seconds()), true))
 			}
 		}
 	case out.code == "":
@@ -148,7 +195,7 @@ func (s linearState) claim(in linearInput, out linearOutput) []linearState {
 // take is the state after a claim has taken ID i.
 func (s linearState) take(in linearInput, i int, token alloc.Token, until int64, vague bool) linearState {
 	id := &s.ids[i]
-	id.token = token
+	id.token, id.lapsed = token, false
 	if in.hold {
 		id.state, id.until, id.vague = alloc.StateHeld, until, vague
 	} else {
@@ -213,7 +260,8 @@ func (s linearState) settle(in linearInput, out linearOutput) []linearState {
 	case t.Effect == alloc.EffectRefuse:
 		code = alloc.RefusalOf(id.state)
 	case t.Effect == alloc.EffectMove:
-		done.ids[in.id].state, done.ids[in.id].until, done.ids[in.id].vague = t.To, 0, false
+		to := &done.ids[in.id]
+		to.state, to.until, to.vague, to.lapsed = t.To, 0, false, false
 	}
 	switch {
 	case out.unknown && code == "":
@@ -237,30 +285,4 @@ func (s linearState) inspect(in linearInput, out linearOutput) []linearState {
 		return []linearState{s}
 	}
 	return s.seen(id.token, out.token, out.key)
-}
-
-// expire is when a sweep looks whether a hold's time is over.
-func (s linearState) expire(in linearInput, out linearOutput) []linearState {
-	id, after := s.ids[in.id], s
-	if id.state != alloc.StateHeld || id.until >= in.to {
-		return []linearState{s}
-	}
-	after.ids[in.id].state, after.ids[in.id].until, after.ids[in.id].vague, after.ids[in.id].lapsed = alloc.StateReturning, 0, false, true
-	if out.unknown || id.vague || id.until >= in.from {
-		return []linearState{s, after}
-	}
-	return []linearState{after}
-}
-
-// free is when a sweep frees what is returning.
-func (s linearState) free(in linearInput, out linearOutput) []linearState {
-	id, after := s.ids[in.id], s
-	if id.state != alloc.StateReturning {
-		return []linearState{s}
-	}
-	after.ids[in.id] = linearID{state: alloc.StateFree, last: id.token, lastLapsed: id.lapsed}
-	if out.unknown {
-		return []linearState{s, after}
-	}
-	return []linearState{after}
 }

@@ -14,11 +14,13 @@ import (
 	"idpool/infra/dynamo/dynamotest"
 )
 
-func TestStoreKeepsTheContractOnTheEngine(t *testing.T) {
-	alloctest.Run(t, func(t *testing.T) alloctest.Fixture {
-		table, client, name := dynamotest.NewTable(t)
-		return fixture(table, func(t testing.TB) []dynamo.Item { return scan(t, client, name) })
-	})
+func TestStoreKeepsTheContractOnTheEngine(t *testing.T) { alloctest.Run(t, onTheEngine) }
+
+func TestStoreIsLinearizableOnTheEngine(t *testing.T) { alloctest.RunLinearizable(t, onTheEngine) }
+
+func onTheEngine(t *testing.T) alloctest.Fixture {
+	table, client, name := dynamotest.NewTable(t)
+	return fixture(table, func(t testing.TB) []dynamo.Item { return scan(t, client, name) })
 }
 
 // scan reads the whole table, of each item the strings alone: enough for a census.

@@ -11,11 +11,13 @@ import (
 	"idpool/infra/dynamo/dynamotest"
 )
 
-func TestStoreKeepsTheContractOnMemory(t *testing.T) {
-	alloctest.Run(t, func(t *testing.T) alloctest.Fixture {
-		mem := dynamotest.NewMemory()
-		return fixture(mem, func(testing.TB) []dynamo.Item { return mem.Items() })
-	})
+func TestStoreKeepsTheContractOnMemory(t *testing.T) { alloctest.Run(t, inMemory) }
+
+func TestStoreIsLinearizableOnMemory(t *testing.T) { alloctest.RunLinearizable(t, inMemory) }
+
+func inMemory(*testing.T) alloctest.Fixture {
+	mem := dynamotest.NewMemory()
+	return fixture(mem, func(testing.TB) []dynamo.Item { return mem.Items() })
 }
 
 // fixture is an engine on a table. items reads all that is in it, past every Store.
