@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"idpool/alloc"
 )
@@ -36,7 +37,11 @@ func metadataCell(r idAnswer) string {
 	if len(r.Metadata) == 0 {
 		return ""
 	}
-	return canonical(r.Metadata)
+	data, err := encode(r.Metadata)
+	if err != nil {
+		panic(err) // strings are nothing that JSON cannot say
+	}
+	return strings.TrimSuffix(string(data), "\n")
 }
 
 func encodeCSV(ids []alloc.IDRecord) ([]byte, error) {

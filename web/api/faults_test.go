@@ -48,12 +48,28 @@ func TestEnginesThatFail(t *testing.T) {
 		"applied, but not heard":  {alloctest.AppliedButFailed, alloc.CodeUnavailable, 1, true},
 		"asked for less throttle": {alloctest.Throttled, alloc.CodeThrottled, int(alloctest.ThrottleHint.Seconds()), false},
 	}
-	requests := map[string][2]string{"/v1/pools/p/claims": {"Claim", ""}, "/v1/sequences/s/leases": {"Lease", `{"count": 5}`}, "/v1/pools/p/sweep": {"Sweep", ""}}
+	const settle = `{"ids": ["A-1"], "token": "00000000000000000000000000"}`
+	requests := map[string]struct{ method, call, body string }{
+		"/v1/pools/p/claims":      {"POST", "Claim", ""},
+		"/v1/pools/p/confirm":     {"POST", "Settle", settle},
+		"/v1/pools/p/release":     {"POST", "Settle", settle},
+		"/v1/pools/p/retire":      {"POST", "Settle", settle},
+		"/v1/pools/p/sweep":       {"POST", "Sweep", ""},
+		"/v1/pools/p/exports":     {"POST", "CreateJob", ""},
+		"/v1/pools/p/seed":        {"POST", "Seed", `{"ids": ["A-9"]}`},
+		"/v1/pools/p/pause":       {"POST", "SetPoolState", ""},
+		"/v1/sequences/s/leases":  {"POST", "Lease", `{"count": 5}`},
+		"/v1/credentials":         {"POST", "CreateCredential", `{"client": "shop", "scopes": ["claim:p"]}`},
+		"/v1/credentials?limit=5": {"GET", "ListCredentials", ""},
+		"/v1/jobs":                {"GET", "ListJobs", ""},
+		"/v1/pools?limit=1":       {"GET", "ListPools", ""},
+		"/v1/audit":               {"GET", "Records", ""},
+	}
 	for name, tt := range tests {
 		for path, request := range requests {
 			t.Run(name+path, func(t *testing.T) {
-				c, _ := faulty(t, always(tt.fault, request[0]))
-				w := c.do("POST", path, request[1])
+				c, _ := faulty(t, always(tt.fault, request.call))
+				w := c.do(request.method, path, request.body)
 				if w.Code != http.StatusServiceUnavailable {
 					t.Fatalf("%d, want 503: %s", w.Code, w.Body)
 				}

@@ -1,0 +1,134 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+var secretForm = regexp.MustCompile(`^idpool_[a-z2-7]{12}_[a-z2-7]{39}$`)
+
+// A credential's life: it is made, rotated with an overlap, changed, and revoked.
+func TestTheLifeOfACredential(t *testing.T) {
+	w := newWorld(t)
+	shop := w.makeCredential(`{"client": "shop", "scopes": ["claim:p"]}`)
+	if !secretForm.MatchString(shop.Secret) || !strings.Contains(shop.Secret, shop.ID) || shop.Client != "shop" {
+		t.Fatalf("made %+v", shop)
+	}
+	path := "/v1/credentials/" + shop.ID
+	lets := func(secret string, want int) {
+		t.Helper()
+		if got := w.as(secret).do("POST", "/v1/pools/p/claims", `{"count": 1, "hold": 1}`); got.Code != want {
+			t.Errorf("%d, want %d: %s", got.Code, want, got.Body)
+		}
+	}
+	lets(shop.Secret, http.StatusCreated)
+
+	rotated := read[made](t, w.must(200, "POST", path+"/rotate", `{"overlap": 60}`).Body)
+	lets(shop.Secret, http.StatusCreated)
+	lets(rotated.Secret, http.StatusCreated)
+	w.clock.Advance(60 * time.Second)
+	w.must(200, "POST", "/v1/pools/p/sweep", "") // what was held comes back
+	lets(shop.Secret, http.StatusUnauthorized)
+	lets(rotated.Secret, http.StatusCreated)
+
+	w.must(200, "PUT", path, `{"scopes": ["claim:q"], "description": "moved"}`, fmt.Sprintf(`If-Match: "%d"`, rotated.Version))
+	lets(rotated.Secret, http.StatusForbidden)
+	w.must(412, "POST", path+"/revoke", "", fmt.Sprintf(`If-Match: "%d"`, rotated.Version))
+	w.must(200, "POST", path+"/revoke", "")
+	lets(rotated.Secret, http.StatusUnauthorized)
+
+	for _, secret := range []string{shop.Secret, rotated.Secret} {
+		for _, path := range []string{path, "/v1/credentials", "/v1/audit"} {
+			if body := w.must(200, "GET", path, "").Body.String(); strings.Contains(body, secret) || strings.Contains(body, "hash") {
+				t.Errorf("%s tells of the secret: %s", path, body)
+			}
+		}
+	}
+}
+
+// Nobody gives what it has not, be it by a credential that is made, changed or rotated.
+func TestNobodyGivesWhatItHasNot(t *testing.T) {
+	w := newWorld(t)
+	strong := w.makeCredential(`{"client": "root", "scopes": ["*:*"]}`)
+	clerk := w.as(strings.TrimPrefix(w.secretFor("credentials:*", "claim:p*"), "Bearer "))
+	clerk.must(201, "POST", "/v1/credentials", `{"client": "shop", "scopes": ["claim:pens"]}`)
+	for _, scope := range []string{"claim:*", "claim:q", "manage:p", "*:p", "*:*"} {
+		clerk.must(403, "POST", "/v1/credentials", fmt.Sprintf(`{"client": "shop", "scopes": ["claim:p", %q]}`, scope))
+	}
+	clerk.must(403, "POST", "/v1/credentials/"+strong.ID+"/rotate", "")
+	clerk.must(403, "PUT", "/v1/credentials/"+strong.ID, `{"scopes": ["claim:p"]}`, `If-Match: "1"`)
+	clerk.must(403, "PUT", "/v1/credentials/"+w.credential.ID, `{"scopes": ["claim:*"]}`, `If-Match: "1"`)
+	clerk.must(200, "POST", "/v1/credentials/"+strong.ID+"/revoke", "")
+}
+
+// A store that does not answer when a credential is looked at is a 503: the client is to come again, not to sign in anew.
+func TestACredentialThatCannotBeLookedAt(t *testing.T) {
+	w := newWorld(t)
+	store := alloctest.NewFaulty(w.store, nil)
+	c := clientAt(t, store, w.clock.Now)
+	for fault, code := range map[alloctest.Fault]alloc.Code{alloctest.Refused: alloc.CodeUnavailable, alloctest.Throttled: alloc.CodeThrottled} {
+		store.SetPlan(always(fault, "Credential"))
+		p := problemOf(t, c.as(w.credential.Secret).must(503, "POST", "/v1/pools/p/claims", ""))
+		if p.Code != code {
+			t.Errorf("%s, want %s", p.Code, code)
+		}
+		c.must(201, "POST", "/v1/pools/p/claims", "") // the configured one needs no store
+	}
+	store.SetPlan(nil)
+	c.as(w.credential.Secret).must(201, "POST", "/v1/pools/p/claims", "")
+}
+
+// A credential that is made under a key is made once; who lost its secret rotates it.
+func TestASecretIsToldOnce(t *testing.T) {
+	w := newWorld(t)
+	const body = `{"client": "till", "scopes": ["claim:p"]}`
+	first := read[made](t, w.must(201, "POST", "/v1/credentials", body, "Idempotency-Key: k").Body)
+	again := read[made](t, w.must(201, "POST", "/v1/credentials", body, "Idempotency-Key: k").Body)
+	if first.Secret == "" || first.Withheld || again.Secret != "" || !again.Withheld || again.ID != first.ID {
+		t.Errorf("first %+v, then %+v", first, again)
+	}
+	path := "/v1/credentials/" + first.ID + "/rotate"
+	rotated := read[made](t, w.must(200, "POST", path, `{"overlap": 0}`, "Idempotency-Key: r").Body)
+	twice := read[made](t, w.must(200, "POST", path, `{"overlap": 0}`, "Idempotency-Key: r").Body)
+	if rotated.Secret == "" || rotated.Secret == first.Secret || twice.Secret != "" || !twice.Withheld || twice.Version != rotated.Version {
+		t.Errorf("rotated %+v, then %+v", rotated, twice)
+	}
+	w.as(rotated.Secret).must(201, "POST", "/v1/pools/p/claims", "")
+	w.as(first.Secret).must(401, "POST", "/v1/pools/p/claims", "")
+}
+
+// Who makes a credential twice at once under one key gets one, and one secret that works.
+func TestACredentialMadeTwiceAtOnce(t *testing.T) {
+	w := newWorld(t)
+	answers := make([]made, 16)
+	atOnce(t, len(answers), func(i int) error {
+		got := w.do("POST", "/v1/credentials", `{"client": "till", "scopes": ["claim:p"]}`, "Idempotency-Key: k")
+		if got.Code != http.StatusCreated {
+			return fmt.Errorf("%d %s", got.Code, got.Body)
+		}
+		answers[i] = read[made](t, got.Body)
+		return nil
+	})
+	secrets := map[string]bool{}
+	for _, a := range answers {
+		if a.ID != answers[0].ID {
+			t.Errorf("two credentials: %s, %s", a.ID, answers[0].ID)
+		}
+		if secrets[a.Secret] = true; a.Secret == "" != a.Withheld {
+			t.Errorf("a secret that is neither told nor withheld: %+v", a)
+		}
+	}
+	if delete(secrets, ""); len(secrets) != 1 {
+		t.Fatalf("%d secrets, want 1", len(secrets))
+	}
+	for secret := range secrets {
+		w.as(secret).must(201, "POST", "/v1/pools/p/claims", "")
+	}
+}
