@@ -2,8 +2,6 @@ package dynamotest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +11,7 @@ import (
 )
 
 // P15: for an hour, ten releases a second and two sweepers. Listings per free ID stay near one, and so do the chunks
-// that a search has to read. The releases are done by hand, as far as a release does them itself: return item put, ID
-// returning.
+// that a search has to read.
 func TestP15AnHourOfReleasesAndTwoSweepers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := NewMemory()
@@ -46,7 +43,10 @@ func TestP15AnHourOfReleasesAndTwoSweepers(t *testing.T) {
 		for n := 0; ctx.Err() == nil; n++ {
 			c, err := clients[n%len(clients)].Claim(context.WithoutCancel(ctx), order(1, ""))
 			if err == nil {
-				releaseByHand(t, mem, c)
+				release := alloc.SettleOrder{Pool: pool, Event: alloc.EventRelease, IDs: c.IDs, Token: c.Token}
+				if _, err := clients[(n+1)%len(clients)].Settle(context.WithoutCancel(ctx), release); err != nil {
+					t.Fatalf("release %d: %v", n, err)
+				}
 			} else if !alloc.Is(err, alloc.CodePoolExhausted) && !alloc.Is(err, alloc.CodeBusy) {
 				t.Fatalf("claim %d: %v", n, err)
 			}
@@ -71,29 +71,6 @@ func TestP15AnHourOfReleasesAndTwoSweepers(t *testing.T) {
 			t.Errorf("in the end the level is %+v, %v; want all %d available", l, err, size)
 		}
 	})
-}
-
-// releaseByHand does the first two steps of coming back. A sweeper that meets the return item in between does the second
-// one, and perhaps all of them, before: that is no refusal.
-func releaseByHand(t *testing.T, mem *Memory, c alloc.Claim) {
-	t.Helper()
-	id := c.IDs[0]
-	it := mem.Item(idKey(id))
-	g := it.Int(dynamo.AttrGeneration)
-	k := returnItem(id, g)
-	mem.Set(dynamo.Item{
-		"pk": k.PK, "sk": k.SK, dynamo.AttrID: string(id), dynamo.AttrGeneration: g, dynamo.AttrToken: string(c.Token),
-		dynamo.AttrReason: dynamo.ReasonRelease, dynamo.AttrDue: time.Now().UnixMilli(),
-	})
-	_, err := mem.Update(t.Context(), idKey(id), dynamo.Update{Set: map[string]any{dynamo.AttrState: dynamo.StateReturning}},
-		dynamo.All(dynamo.Eq(dynamo.AttrState, dynamo.StateClaimed), dynamo.Eq(dynamo.AttrToken, string(c.Token)), dynamo.Eq(dynamo.AttrGeneration, g)))
-	failed, ok := errors.AsType[*dynamo.ConditionFailed](err)
-	if ok && (stateOf(failed.Old) == alloc.StateReturning && failed.Old.Str(dynamo.AttrToken) == string(c.Token) || failed.Old.Int(dynamo.AttrGeneration) > g) {
-		return
-	}
-	if err != nil {
-		t.Fatal(fmt.Errorf("release %s: %w", id, err))
-	}
 }
 
 // listingsPerID counts what the window lists of free IDs against how many are free.

@@ -101,22 +101,24 @@ func TestAReleaseThatLosesToARetirementLeavesNothing(t *testing.T) {
 }
 
 // P09: the deletion of a hold's return item lands after a release has put its own in its place.
+func caseHoldsDeletion(s *script) {
+	s.newPool("x")
+	c := s.holdX("")
+	s.settle(s.on("client", 0), alloc.EventConfirm, c.Token, "x").must()
+	sweep := s.sweep(s.on("sweeper", 0))
+	drop := sweep.until(write(kindReturn, OpDelete))
+	release := s.settle(s.on("client", 0), alloc.EventRelease, c.Token, "x")
+	s.decide(release.until(toState("x", dynamo.StateReturning)), None)
+	s.decide(drop, None)
+	s.kill(release.proc)
+	sweep.must()
+	s.sweeps()
+	s.stateIs("x", alloc.StateFree)
+	s.whole()
+}
+
 func TestP09TheDeletionOfAHoldsReturnItemSparesThatOfARelease(t *testing.T) {
-	replay(t, func(s *script) {
-		s.newPool("x")
-		c := s.holdX("")
-		s.settle(s.on("client", 0), alloc.EventConfirm, c.Token, "x").must()
-		sweep := s.sweep(s.on("sweeper", 0))
-		drop := sweep.until(write(kindReturn, OpDelete))
-		release := s.settle(s.on("client", 0), alloc.EventRelease, c.Token, "x")
-		release.until(toState("x", dynamo.StateReturning))
-		s.decide(drop, None)
-		s.kill(release.proc)
-		sweep.must()
-		s.sweeps()
-		s.stateIs("x", alloc.StateFree)
-		s.whole()
-	})
+	replay(t, caseHoldsDeletion)
 }
 
 // The process of a hold dies between the two writes; its client repeats when the hold is over and somebody else has the
