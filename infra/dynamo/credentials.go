@@ -17,7 +17,8 @@ import (
 //
 //	cl  client     desc  description    sc   scopes      qu  quota    ver  version    born  when it was made
 //	till  when it expires               rev  when it was revoked
-//	h   hash of the secret              rot  when that was made       h0   the first one: by it a creation knows itself
+//	h   hash of the secret              rot  when that was made       for  whose intent that was
+//	h0  the first one: by it a creation knows itself
 //	ph  hash of the one before          put  until when that works
 //
 // Times are in nanoseconds, 0 for none. None of them is "exp": a credential that has expired is still shown.
@@ -33,7 +34,7 @@ func credentialAttrs(c alloc.Credential) map[string]any {
 	}
 	return map[string]any{
 		"desc": c.Description, "sc": scopes, "qu": int64(c.Quota), "ver": int64(c.Version),
-		"till": nanos(c.Expires), "rev": nanos(c.Revoked), "h": c.Hash, "rot": nanos(c.Rotated),
+		"till": nanos(c.Expires), "rev": nanos(c.Revoked), "h": c.Hash, "rot": nanos(c.Rotated), "for": string(c.RotatedFor),
 		"ph": c.PreviousHash, "put": nanos(c.PreviousUntil),
 	}
 }
@@ -42,7 +43,7 @@ func decodeCredential(id alloc.CredentialID, it Item) (alloc.Credential, error) 
 	c := alloc.Credential{
 		ID: id, Client: alloc.ClientID(it.Str("cl")), Description: it.Str("desc"), Quota: alloc.Count(it.Int("qu")),
 		Version: alloc.Version(it.Int("ver")), Created: fromNanos(it.Int("born")), Expires: fromNanos(it.Int("till")), Revoked: fromNanos(it.Int("rev")),
-		Hash: it.Str("h"), Rotated: fromNanos(it.Int("rot")), PreviousHash: it.Str("ph"), PreviousUntil: fromNanos(it.Int("put")),
+		Hash: it.Str("h"), Rotated: fromNanos(it.Int("rot")), RotatedFor: alloc.Token(it.Str("for")), PreviousHash: it.Str("ph"), PreviousUntil: fromNanos(it.Int("put")),
 	}
 	for _, text := range it.List("sc") {
 		scope, err := alloc.ParseScope(text)
