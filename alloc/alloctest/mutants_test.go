@@ -89,7 +89,7 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func allMutants() []mutant {
-	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants)
+	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants)
 }
 
 // fixture is an empty engine with the fault.

@@ -2,6 +2,7 @@ package alloctest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"idpool/alloc"
@@ -61,7 +62,7 @@ var settlePoolCases = []testCase{
 		w.full("p", n)
 		c := w.claim(w.open(), holdOrder("p", alloc.Count(n), aHold))
 		w.confirm(w.open(), c)
-		w.refuseSome(w.open(), settleOrder(alloc.EventRelease, c, append([]alloc.ID{"nobody's"}, c.IDs[1:]...)...),
+		w.refuseSome(w.open(), settleOrder(alloc.EventRelease, c, append(slices.Clone(c.IDs[1:]), "nobody's")...),
 			[]alloc.IDFault{{ID: "nobody's", Code: alloc.CodeIDNotFound}}, "release of a batch with an unknown ID")
 		w.release(w.open(), c)
 		w.release(w.open(), c, c.IDs[0])
