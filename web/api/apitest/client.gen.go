@@ -166,6 +166,15 @@ const (
 	StoredPoolConfigPolicyKeep   StoredPoolConfigPolicy = "keep"
 )
 
+// Defines values for TendedJobsState.
+const (
+	TendedJobsStateCancelled TendedJobsState = "cancelled"
+	TendedJobsStateDone      TendedJobsState = "done"
+	TendedJobsStateFailed    TendedJobsState = "failed"
+	TendedJobsStateQueued    TendedJobsState = "queued"
+	TendedJobsStateRunning   TendedJobsState = "running"
+)
+
 // Defines values for Format.
 const (
 	FormatCsv  Format = "csv"
@@ -1228,7 +1237,7 @@ type Sweep struct {
 	Voided   Count `json:"voided"`
 }
 
-// Tended Examples: {"failed":[],"left":0,"swept":[{"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0}]}
+// Tended Examples: {"failed":[],"jobs":[],"left":0,"swept":[{"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0}]}
 type Tended struct {
 	Failed []struct {
 		// Code The closed set of reasons. It is stable: decide by it.
@@ -1289,10 +1298,83 @@ type Tended struct {
 		Pool Name `json:"pool"`
 	} `json:"failed"`
 
+	// Jobs The jobs that had not ended before, as the run left them.
+	Jobs []struct {
+		// Error Why the run went no further with it.
+		Error *struct {
+			// Code The closed set of reasons. It is stable: decide by it.
+			//
+			// | code | status | |
+			// | --- | --- | --- |
+			// | `invalid_request` | 400 | Invalid request |
+			// | `invalid_name` | 400 | Invalid name |
+			// | `invalid_id` | 400 | Invalid ID |
+			// | `invalid_count` | 400 | Invalid count |
+			// | `invalid_config` | 400 | Invalid configuration |
+			// | `invalid_key` | 400 | Invalid Idempotency-Key |
+			// | `invalid_cursor` | 400 | Invalid cursor |
+			// | `key_required` | 400 | Idempotency-Key required |
+			// | `unauthenticated` | 401 | Credential missing or not known |
+			// | `forbidden` | 403 | Not permitted |
+			// | `pool_not_found` | 404 | Pool not found |
+			// | `sequence_not_found` | 404 | Sequence not found |
+			// | `id_not_found` | 404 | ID not found |
+			// | `credential_not_found` | 404 | Credential not found |
+			// | `job_not_found` | 404 | Job not found |
+			// | `not_found` | 404 | Not found |
+			// | `method_not_allowed` | 405 | Method not allowed |
+			// | `not_owner` | 409 | Not the owner |
+			// | `id_retired` | 409 | ID retired |
+			// | `credential_revoked` | 409 | Credential revoked |
+			// | `job_ended` | 409 | Job ended |
+			// | `pool_exists` | 409 | Pool exists |
+			// | `sequence_exists` | 409 | Sequence exists |
+			// | `pool_exhausted` | 409 | Pool exhausted |
+			// | `sequence_exhausted` | 409 | Sequence exhausted |
+			// | `pool_paused` | 409 | Pool paused |
+			// | `pool_draining` | 409 | Pool draining |
+			// | `sequence_paused` | 409 | Sequence paused |
+			// | `pool_deleted` | 410 | Pool deleted |
+			// | `sequence_deleted` | 410 | Sequence deleted |
+			// | `key_ended` | 410 | Idempotency-Key ended |
+			// | `version_mismatch` | 412 | Changed since |
+			// | `too_large` | 413 | Body too large |
+			// | `unsupported_media_type` | 415 | Unsupported media type |
+			// | `key_mismatch` | 422 | Idempotency-Key used for another request |
+			// | `version_required` | 428 | Version required |
+			// | `quota_exceeded` | 429 | Quota exceeded |
+			// | `internal` | 500 | Internal error |
+			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
+			// | `pool_damaged` | 503 | Pool damaged |
+			// | `sequence_stopped` | 503 | Sequence stopped |
+			// | `key_busy` | 503 | Idempotency-Key busy |
+			// | `busy` | 503 | Busy |
+			// | `throttled` | 503 | Throttled |
+			// | `unavailable` | 503 | Unavailable |
+			Code   ProblemCode `json:"code"`
+			Detail string      `json:"detail"`
+		} `json:"error,omitempty"`
+		ID string `json:"id"`
+
+		// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+		//
+		// Examples: vouchers
+		Pool    Name            `json:"pool"`
+		State   TendedJobsState `json:"state"`
+		Steps   int             `json:"steps"`
+		Written Count           `json:"written"`
+	} `json:"jobs"`
+
 	// Left Pools that the time was over for; the next run goes on with them.
-	Left  int     `json:"left"`
-	Swept []Sweep `json:"swept"`
+	Left int `json:"left"`
+
+	// Omitted Entries that are left out of the lists, as there are too many.
+	Omitted *int    `json:"omitted,omitempty"`
+	Swept   []Sweep `json:"swept"`
 }
+
+// TendedJobsState defines model for Tended.Jobs.State.
+type TendedJobsState string
 
 // Token Proves who took an ID. Whoever has it may confirm, release or retire; keep it like a password.
 //
