@@ -62,6 +62,18 @@ var operations = map[string]operation{
 		_, err := s.Claim(ctx, alloc.ClaimRequest{Pool: pool, Count: 1})
 		return err
 	}},
+	"Settle": {need: alloc.ActionClaim, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Settle(ctx, alloc.SettleRequest{Pool: pool, Event: alloc.EventRelease, IDs: []alloc.ID{"ID-9"}, Token: alloc.NewToken()})
+		if alloc.Is(err, alloc.CodeIDNotFound) { // it came as far as the pool
+			return nil
+		}
+		return err
+	}},
+	"Keyed": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		r := alloc.KeyedRequest{Need: alloc.ActionManage, Name: string(pool), Operation: "pause", Resource: "pool/" + string(pool), Key: "key", Print: "print"}
+		_, _, err := s.Keyed(ctx, r, func(context.Context, alloc.Token) ([]byte, error) { return []byte("answer"), nil })
+		return err
+	}},
 	"InspectID": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.InspectID(ctx, pool, "ID-1")
 		return err
