@@ -1,6 +1,10 @@
 package sql
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -8,15 +12,51 @@ import (
 	"idpool/alloc/alloctest"
 )
 
-func TestConformance(t *testing.T) { alloctest.Run(t, newFixture) }
+// The suites wait for the disk most of the time, so they do it together.
 
-func TestModel(t *testing.T) { alloctest.RunModel(t, newFixture) }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	alloctest.Run(t, newFixture)
+}
 
-func TestLinearizable(t *testing.T) { alloctest.RunLinearizable(t, newFixture) }
+func TestModel(t *testing.T) {
+	t.Parallel()
+	alloctest.RunModel(t, newFixture)
+}
+
+func TestLinearizable(t *testing.T) {
+	t.Parallel()
+	alloctest.RunLinearizable(t, newFixture)
+}
+
+// empty is the content of a database that was just made, which is quicker to write than to make.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "idpool-sql-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "idpool.db")
+	s, err := OpenSQLite(context.Background(), Config{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // newFixture is a database file of its own.
 func newFixture(t *testing.T) alloctest.Fixture {
 	path := newFile(t)
+	content, err := empty()
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	return alloctest.Fixture{
 		Open: func(t testing.TB, now func() time.Time) alloc.Store { return openAt(t, Config{Path: path, Now: now}) },
 		Census: func(t testing.TB, pool alloc.PoolName) map[alloc.State]alloc.Count {

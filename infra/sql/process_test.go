@@ -215,6 +215,7 @@ func TestProcessesShareAFile(t *testing.T) {
 
 // Processes killed at a random moment of a storm leave nothing half done, and what they were answered stays theirs.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	const ids, rounds = 20_000, 10
 	path, a := storm(t, ids)
 	for range rounds {

@@ -76,6 +76,7 @@ func attempts(t *testing.T) []attempt {
 // A fault at every single statement of a call, in both forms: the error says truly whether something may have been done,
 // and the client's repeat ends in one answer, with nothing taken twice and nothing lost.
 func TestFaultAtEveryStatement(t *testing.T) {
+	t.Parallel()
 	template := newFile(t)
 	s, err := OpenSQLite(t.Context(), Config{Path: template})
 	if err != nil {
