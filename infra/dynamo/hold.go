@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"idpool/alloc"
@@ -55,17 +57,17 @@ func returnItem(pool alloc.PoolName, l listing, token, reason string, due int64)
 // retired or are over, and returns those on their way back by a clock that is ahead of ours: whoever began that may have
 // been cut off.
 func (w *sweep) waiting(ctx context.Context, rets []Item) (due []Item, err error) {
-	ids := make([]alloc.ID, len(rets))
-	for i, ret := range rets {
-		ids[i] = alloc.ID(ret.Str(AttrID))
-	}
 	states := make(map[alloc.ID]Item, len(rets))
-	if err := w.s.readIDs(ctx, w.pool, ids, states); err != nil {
+	for _, ret := range rets {
+		states[alloc.ID(ret.Str(AttrID))] = nil // an ID may be waited for in two of its generations
+	}
+	if err := w.s.readIDs(ctx, w.pool, slices.Sorted(maps.Keys(states)), states); err != nil {
 		return nil, err
 	}
 	var over []Item
-	for i, ret := range rets {
-		switch it := states[ids[i]]; (&taker{token: ret.Str(AttrToken)}).standing(it, listing{ids[i], ret.Int(AttrGeneration)}) {
+	for _, ret := range rets {
+		l := listing{alloc.ID(ret.Str(AttrID)), ret.Int(AttrGeneration)}
+		switch it := states[l.id]; (&taker{token: ret.Str(AttrToken)}).standing(it, l) {
 		case ended:
 			due = append(due, ret)
 		case won:

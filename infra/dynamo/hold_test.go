@@ -209,3 +209,18 @@ func TestAHoldThatAClockAheadHasBegunToEndIsBroughtBackByOneThatIsNot(t *testing
 	b.sweep()
 	b.level(alloc.Level{Seeded: 100, Available: 100})
 }
+
+func TestAnIDMayBeWaitedForInTwoOfItsGenerations(t *testing.T) {
+	b := filled(t, 1, alloc.PoolConfig{})
+	first := b.claim(b.open(), wantHold(1, time.Hour))
+	late := b.returns()[0]
+	b.settle(b.open(), alloc.EventRelease, first.Token, first.IDs...)
+	b.sweep()
+	b.claim(b.open(), wantHold(1, time.Hour))
+	b.mem.Set(late) // the return item of the first hold is put once more, long after
+	b.sweep()
+	b.level(alloc.Level{Seeded: 1, Held: 1})
+	if got := b.returns(); len(got) != 1 || got[0].Int(dynamo.AttrGeneration) != 1 {
+		t.Errorf("return items: got %v, want that of the second generation alone", got)
+	}
+}

@@ -250,20 +250,30 @@ func (w *settlement) verdict(codes []alloc.Code, errs []error) error {
 }
 
 // tallyRetired counts IDs that a call has retired. It is no part of what was promised: a call that is cut off before it
-// leaves them counted as claimed.
+// leaves them counted as claimed, and so does one that cannot tell whether it has counted. The sum only rises, so a write
+// that tests it counts once, however late it arrives.
 func (s *Store) tallyRetired(ctx context.Context, h *head, call string, n int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTime)
 	defer cancel()
-	for range changeTries {
-		var now *head
-		var moved bool
-		err := s.insist(ctx, func() (err error) {
-			now, moved, err = s.updateHead(ctx, h, Update{Set: map[string]any{AttrRetiredBy: call}, Add: map[string]int64{AttrRetired: n}}, Ne(AttrRetiredBy, call))
-			return err
-		})
-		if err != nil || !moved || now.retiredBy == call || now.rebuilding {
+	doubt := false
+	for try := range publishTries {
+		sum := h.retired
+		now, moved, err := s.updateHead(ctx, h, Update{Set: map[string]any{AttrRetired: sum + n, AttrRetiredBy: call}}, Eq(AttrRetired, sum))
+		switch {
+		case err == nil && (!moved || now.retiredBy == call || now.rebuilding):
+			return
+		case err == nil:
+			if doubt && now.retired != sum {
+				return
+			}
+			h = now
+		case isUnknown(err):
+			doubt = true
+		case !alloc.Is(err, alloc.CodeThrottled):
 			return
 		}
-		h = now
+		if s.wait(ctx, time.Duration(s.intN(int(publishPause<<min(try, 6))))) != nil {
+			return
+		}
 	}
 }
