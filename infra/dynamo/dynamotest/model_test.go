@@ -114,7 +114,9 @@ func (s *searcher) run(t *testing.T) {
 func TestModelOfPools(t *testing.T) {
 	search(t, pools, 2000, "an ID that came back", "an ID seeded again", "free listings published again",
 		"a key record void", "a key record failed at once", "a key record replaced", "listings exchanged",
-		"a claim refused as exhausted", "a claim replayed", "a late write that was applied")
+		"a claim refused as exhausted", "a claim replayed", "a late write that was applied",
+		"confirm answered", "release answered", "retire answered", "an owner refused", "a key ended", "an ID told ended",
+		"a hold over", "a hold confirmed", "an ID retired")
 }
 
 func TestModelOfSequences(t *testing.T) {

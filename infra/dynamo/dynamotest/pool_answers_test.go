@@ -65,6 +65,9 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 		}
 		l, ok := w.life(id, string(c.Token))
 		if !ok {
+			l, ok = w.lost(who, id, c)
+		}
+		if !ok {
 			w.fail("%s was answered %s, which is %v", who, id, w.ids[id])
 			continue
 		}
@@ -72,12 +75,27 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 			w.fail("%s was answered %v, which was answered to %s before", who, l, first)
 		}
 		w.answered[l] = who
+		w.comesBack(who, l, c)
 	}
 	ids := joinIDs(c.IDs)
 	if first, ok := w.tokens[string(c.Token)]; ok && first != ids {
 		w.fail("%s: the claim %s was answered as %s, and before as %s", who, c.Token, ids, first)
 	}
+	if w.tokens[string(c.Token)] == "" {
+		w.owners.answered(c)
+	}
 	w.tokens[string(c.Token)] = ids
+}
+
+// lost returns the life of the ID that the token has owned and does not own any more: its hold was over before it was
+// answered, or its owner has let go of it since the first answer.
+func (w *poolWorld) lost(who string, id alloc.ID, c alloc.Claim) (listing, bool) {
+	for l, owner := range w.owner {
+		if l.id == id && owner == string(c.Token) {
+			return l, c.State == alloc.StateHeld || w.answered[l] == who && w.owners.letGo[ownership{id, owner}]
+		}
+	}
+	return listing{}, false
 }
 
 // life returns the life of the ID that the token owns: the present one, or one that was forgotten before the claim could

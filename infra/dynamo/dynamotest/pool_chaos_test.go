@@ -26,6 +26,7 @@ type poolRun struct {
 
 	policy alloc.Policy
 	long   bool // goes on beyond the retention of keys
+	holds  bool // some claims are for a time only, and owners settle what they have
 }
 
 // poolKey is one Idempotency-Key and what became of it.
@@ -33,6 +34,7 @@ type poolKey struct {
 	name  string
 	key   *alloc.Key
 	n     alloc.Count
+	hold  time.Duration
 	first *alloc.Claim // the first answer
 
 	otherKey *alloc.Key // the same with another request
@@ -56,6 +58,7 @@ func newPoolRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Tabl
 	if r.long = r.chance(15); r.long {
 		r.jumps, r.leaps = 80*time.Hour, []time.Duration{13 * time.Hour, 25 * time.Hour}
 	}
+	r.holds, w.owners.retires = r.chance(50), r.chance(15)
 	r.expire = w.expire
 	r.size = 1 + r.rng.IntN(9)
 	r.left = 8 + r.rng.IntN(22)
@@ -77,13 +80,17 @@ func newPoolRun(t *testing.T, seed uint64, mutate func(dynamo.Table) dynamo.Tabl
 		key := func(n alloc.Count) *alloc.Key {
 			return alloc.NewKey("client", "claim", string(pool), name, fmt.Sprint(n))
 		}
-		r.keys = append(r.keys, &poolKey{name: name, n: n, key: key(n), otherN: n + 1, otherKey: key(n + 1)})
+		r.keys = append(r.keys, &poolKey{name: name, n: n, hold: r.holdTime(), key: key(n), otherN: n + 1, otherKey: key(n + 1)})
 	}
 	keyed, keyless, sweep, seeding := 1+r.rng.IntN(8), 1+r.rng.IntN(8), 1+r.rng.IntN(3), 1+r.rng.IntN(2)
+	settling := 0
+	if r.holds {
+		settling = 1 + r.rng.IntN(10)
+	}
 	for _, form := range []struct {
 		n int
 		f func(*process)
-	}{{keyed, r.claimKeyed}, {keyless, r.claimKeyless}, {sweep, r.sweep}, {seeding, r.seed}, {1, r.look}, {r.rng.IntN(2), r.pause}} {
+	}{{keyed, r.claimKeyed}, {keyless, r.claimKeyless}, {sweep, r.sweep}, {seeding, r.seed}, {settling, r.settleSome}, {1, r.look}, {r.rng.IntN(2), r.pause}} {
 		for range form.n {
 			r.forms = append(r.forms, form.f)
 		}
@@ -108,7 +115,7 @@ func (r *poolRun) claimKeyless(p *process) {
 	if r.chance(30) {
 		n = alloc.Count(1 + r.rng.IntN(min(r.size+1, 5)))
 	}
-	r.claims(p, who, alloc.ClaimOrder{Pool: pool, Count: n, By: "client"}, func(c alloc.Claim) { r.w.answer(who, n, c) })
+	r.claims(p, who, alloc.ClaimOrder{Pool: pool, Count: n, By: "client", Hold: r.holdTime()}, func(c alloc.Claim) { r.w.answer(who, n, c) })
 }
 
 func (r *poolRun) claimKeyed(p *process) {
@@ -117,7 +124,7 @@ func (r *poolRun) claimKeyed(p *process) {
 		r.claimMismatched(p, k)
 		return
 	}
-	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Key: k.key}, func(c alloc.Claim) {
+	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Hold: k.hold, Key: k.key}, func(c alloc.Claim) {
 		r.keyed(k, c)
 	})
 }
@@ -126,13 +133,14 @@ func (r *poolRun) claimKeyed(p *process) {
 // known is that one token always names the same IDs.
 func (r *poolRun) keyed(k *poolKey, c alloc.Claim) {
 	r.w.answer(k.name, k.n, c)
+	r.toldEnded(k, c)
 	if c.Replayed {
 		r.saw("a claim replayed")
 	}
 	switch {
 	case k.first == nil || r.long:
 		k.first = &c
-	case k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs):
+	case k.first.Token != c.Token || !slices.Equal(k.first.IDs, c.IDs) || k.first.State != c.State || !k.first.HeldUntil.Equal(c.HeldUntil):
 		r.fail("%s was answered %v, and then %v", k.name, *k.first, c)
 	}
 }
@@ -140,7 +148,7 @@ func (r *poolRun) keyed(k *poolKey, c alloc.Claim) {
 // claimMismatched uses the key for another request: it never gets anything once the key has been answered.
 func (r *poolRun) claimMismatched(p *process, k *poolKey) {
 	n, key, answered := k.otherN, k.otherKey, k.first != nil
-	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: n, By: "client", Key: key}, func(c alloc.Claim) {
+	r.claims(p, k.name, alloc.ClaimOrder{Pool: pool, Count: n, By: "client", Hold: k.hold, Key: key}, func(c alloc.Claim) {
 		r.w.answer(k.name, n, c)
 		if answered && !r.long {
 			r.fail("%s was answered %v although its fingerprint is another", k.name, c)
@@ -171,6 +179,8 @@ func (r *poolRun) claims(p *process, who string, o alloc.ClaimOrder, answered fu
 			if !r.standing {
 				r.w.exhausted(a, o.Count)
 			}
+		case alloc.Is(err, alloc.CodeKeyEnded):
+			r.keyMayEnd(o)
 		case !slices.Contains(claimRefusals, alloc.CodeOf(err)):
 			r.fail("%s: %v", who, err)
 		case unknown(err):
@@ -190,13 +200,19 @@ func (r *poolRun) lost(o alloc.ClaimOrder) {
 
 // claimRefusals are what a claim may be refused with here, beside exhausted.
 var claimRefusals = []alloc.Code{
-	alloc.CodeBusy, alloc.CodeThrottled, alloc.CodeUnavailable, alloc.CodeKeyBusy, alloc.CodeKeyEnded, alloc.CodeKeyMismatch, alloc.CodePoolPaused,
+	alloc.CodeBusy, alloc.CodeThrottled, alloc.CodeUnavailable, alloc.CodeKeyBusy, alloc.CodeKeyMismatch, alloc.CodePoolPaused,
 	alloc.CodeInvalidCount,
 }
 
 func unknown(err error) bool {
-	e, ok := errors.AsType[*alloc.Error](err)
-	return ok && e.Unknown
+	e := asError(err)
+	return e != nil && e.Unknown
+}
+
+// asError is err as the one error type of the domain; nil where it is none.
+func asError(err error) *alloc.Error {
+	e, _ := errors.AsType[*alloc.Error](err)
+	return e
 }
 
 func (r *poolRun) seed(p *process) { r.seeds(p, r.jobs[r.rng.IntN(len(r.jobs))]) }
@@ -255,12 +271,20 @@ func (r *poolRun) setState(p *process, to alloc.PoolState) *act {
 	}, func(*act, alloc.Pool, error) {})
 }
 
+func (r *poolRun) config() alloc.PoolConfig {
+	c := alloc.PoolConfig{Policy: r.policy}
+	if r.w.owners.retires {
+		c.OnRelease = alloc.ReleaseRetires
+	}
+	return c.WithDefaults()
+}
+
 // run plays the whole schedule: the pool is made, the storm passes, and what is left must be whole.
 func (r *poolRun) run() {
 	defer r.stop()
 	admin := r.spawn()
 	create := do(r.chaos, admin, "create", func(ctx context.Context, s *dynamo.Store) (alloc.Pool, error) {
-		p, _, err := s.CreatePool(ctx, pool, alloc.PoolConfig{Policy: r.policy}.WithDefaults())
+		p, _, err := s.CreatePool(ctx, pool, r.config())
 		return p, err
 	}, func(_ *act, _ alloc.Pool, err error) {
 		if err != nil {

@@ -23,10 +23,14 @@ func (r *poolRun) settle() {
 	for _, k := range r.keys {
 		r.retry(k)
 	}
+	if r.holds {
+		r.pass(longestHold + wrong)
+	}
 	r.sweeps()
 	r.reap()
 	r.quietSweeps()
 	r.checkLevel()
+	r.owned()
 	r.drain()
 	r.census()
 }
@@ -78,7 +82,7 @@ func (r *poolRun) retry(k *poolKey) {
 	for range 3 {
 		p := r.spawn()
 		settled := false
-		o := alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Key: k.key}
+		o := alloc.ClaimOrder{Pool: pool, Count: k.n, By: "client", Hold: k.hold, Key: k.key}
 		a := do(r.chaos, p, k.name+" at last", func(ctx context.Context, s *dynamo.Store) (alloc.Claim, error) {
 			return s.Claim(ctx, o)
 		}, func(_ *act, c alloc.Claim, err error) {
@@ -94,6 +98,9 @@ func (r *poolRun) retry(k *poolKey) {
 				if free := len(r.w.free()); free >= int(k.n) {
 					r.fail("%s asks for %d: %v, while %d are free", k.name, k.n, err, free)
 				}
+				settled = true
+			case alloc.Is(err, alloc.CodeKeyEnded):
+				r.keyMayEnd(o)
 				settled = true
 			case alloc.Is(err, alloc.CodeKeyMismatch):
 				if k.first != nil && !r.long {
@@ -131,7 +138,8 @@ func (r *poolRun) checkLevel() {
 		}
 		free, returning := counts[alloc.StateFree], counts[alloc.StateReturning]
 		over := l.Available - free
-		if err != nil || over < 0 || over > r.w.listedForNothing() || l.Returning != returning || none != 0 || gone != l.Seeded-l.Available-returning {
+		if err != nil || over < 0 || over > r.w.listedForNothing() || l.Returning != returning || none != 0 || l.Held != counts[alloc.StateHeld] ||
+			gone != l.Seeded-l.Available-returning-l.Held-l.Retired || l.Retired > counts[alloc.StateRetired] {
 			r.fail("the level is %+v, %v; the items are %v", l, err, counts)
 		}
 		// An ID that is claimed, forgotten and seeded again by another while its batch is cut off before it was counted
@@ -182,7 +190,7 @@ func (r *poolRun) census() {
 		return
 	}
 	for id, it := range r.w.ids {
-		if !taken(stateOf(it)) {
+		if is := stateOf(it); is == alloc.StateHeld || !taken(is) && is != alloc.StateRetired {
 			r.fail("%s is stuck: %v", id, it)
 		}
 	}

@@ -47,6 +47,7 @@ type poolWorld struct {
 	again     map[listing]bool // lives that a pool had forgotten when the ID was seeded again
 	freed     []moment         // how many listings were there for the taking, by time
 	watchers  map[*act]*watch
+	owners    owners
 	unheardOf alloc.Count // most IDs that keyless claims with an unknown outcome may have left behind
 }
 
@@ -66,7 +67,7 @@ func newPoolWorld(mem *Memory) *poolWorld {
 		mem: mem, saw: func(string) {}, ids: map[alloc.ID]dynamo.Item{}, owner: map[listing]string{}, answered: map[listing]string{},
 		tokens: map[string]string{}, chunks: map[int64]dynamo.Item{}, promised: map[alloc.ID]bool{},
 		seeded: map[seeding]int{}, attempts: map[string]int{}, cameBack: map[listing]bool{}, again: map[listing]bool{}, expired: map[listing]bool{},
-		watchers: map[*act]*watch{},
+		watchers: map[*act]*watch{}, owners: newOwners(),
 	}
 }
 
@@ -142,6 +143,12 @@ func (w *poolWorld) wroteID(by *act, before, after dynamo.Item) {
 			w.fail("%s was freed at generation %d before it was published", id, g)
 		}
 		return
+	}
+	if w.rules {
+		w.moved(by, before, after)
+	}
+	if state == alloc.StateReturning {
+		w.loses(id, token)
 	}
 	if first, taken := w.owner[l]; !taken {
 		w.owner[l] = token
