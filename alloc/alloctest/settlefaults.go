@@ -84,8 +84,11 @@ var settleFaultCases = []testCase{
 		w.together(n, func(i int) {
 			rng := rand.New(rand.NewPCG(uint64(i), 7))
 			o := settleOrder([]alloc.Event{alloc.EventConfirm, alloc.EventRelease}[i%2], claims[i])
-			for range 3 {
+			for j := range 3 {
 				ctx, cancel := context.WithTimeout(w.Context(), cutOff(rng))
+				if j == 0 && i%4 > 1 {
+					cancel() // before it begins
+				}
 				done := w.book.settling(o)
 				settled, err := stores[i].Settle(ctx, o)
 				cancel()

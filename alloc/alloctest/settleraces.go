@@ -3,6 +3,7 @@ package alloctest
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -45,33 +46,31 @@ var settleRaceCases = []testCase{
 			c := w.claim(w.open(), holdOrder(pool, 1, time.Minute))
 			w.pass(time.Minute)
 			stores := w.processes(1 + sweepers + takers)
-			var confirmed atomic.Bool
 			var taken atomic.Int64
+			var confirmed error
+			ended := make(chan struct{})
 			w.together(len(stores), func(i int) {
 				switch {
 				case i == 0:
-					_, err := w.settlePatiently(stores[i], settleOrder(alloc.EventConfirm, c))
-					if err != nil && !alloc.Is(err, alloc.CodeNotOwner) {
-						w.Errorf("confirm beside the hold's end: got %v, want success or not_owner", err)
-					}
-					confirmed.Store(err == nil)
+					defer close(ended)
+					_, confirmed = w.settlePatiently(stores[i], settleOrder(alloc.EventConfirm, c))
 				case i <= sweepers:
+					for range 1 << round { // so that now the one is earlier and now the other
+						runtime.Gosched()
+					}
 					w.sweepPatiently(stores[i], pool)
 				default:
-					for range 4 {
-						_, err := w.patiently(stores[i], order(pool, 1))
-						if err != nil && !alloc.Is(err, alloc.CodePoolExhausted) {
-							w.Errorf("Claim beside a confirmation: got %v, want the ID or pool_exhausted", err)
-						}
-						if err == nil {
-							taken.Add(1)
-						}
+					if w.takeUntil(stores[i], pool, ended) {
+						taken.Add(1)
 					}
 				}
 			})
+			if confirmed != nil && !alloc.Is(confirmed, alloc.CodeNotOwner) {
+				w.Fatalf("confirm beside the hold's end: got %v, want success or not_owner", confirmed)
+			}
 			w.sweep(pool)
 			left := w.drain(w.open(), pool)
-			equal(w, confirmed.Load(), left+alloc.Count(taken.Load()) == 0, "the confirmation won, as nobody else has the ID")
+			equal(w, confirmed == nil, left+alloc.Count(taken.Load()) == 0, "the confirmation won, as nobody else has the ID")
 		}
 	}},
 	{"holds, claims, confirmations, releases, retirements and sweeps of many at once end with an owner for each ID, or none", func(w *world) {
@@ -127,6 +126,25 @@ var settleRaceCases = []testCase{
 		w.claim(w.open(), order("p", 3))
 		w.refuse(w.open(), order("p", 1), alloc.CodePoolExhausted, "Claim of an empty pool")
 	}},
+}
+
+// takeUntil tries to claim an ID until the others have ended, and reports whether it got one.
+func (w *world) takeUntil(s alloc.Store, pool alloc.PoolName, ended <-chan struct{}) bool {
+	w.Helper()
+	for {
+		switch _, err := w.patiently(s, order(pool, 1)); {
+		case err == nil:
+			return true
+		case !alloc.Is(err, alloc.CodePoolExhausted) && !repeatable(err):
+			w.Errorf("Claim beside a confirmation: got %v, want the ID or pool_exhausted", err)
+			return false
+		}
+		select {
+		case <-ended:
+			return false
+		default:
+		}
+	}
 }
 
 // usualEvents are what holders ask for, mostly giving back, so that a pool lasts.
