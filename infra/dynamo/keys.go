@@ -75,7 +75,7 @@ const (
 
 	AttrWindowFree = "wf" // of a head, as all that follow by the last sweep: free IDs among the leased listings
 	AttrDead       = "wd" // of a head: listings of chunks not leased yet that are of no use
-	AttrHeld       = "wh" // of a head: IDs held
+	AttrHeld       = "wh" // of a head: IDs held; of a lock: those of them that the last sweep counted before it stopped
 	AttrGone       = "wc" // of a head: IDs claimed, or forgotten
 	AttrCountedAt  = "wt" // of a head: when that was, in milliseconds
 	AttrRetired    = "rn" // of a head: IDs retired, counted as they are
@@ -92,7 +92,7 @@ const (
 	AttrID     = "i" // of a return: the ID
 
 	AttrRun    = "ru" // of a batch: the run that is at work on it
-	AttrFrom   = "fr" // of a batch: the first chunk that may publish it
+	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
 	AttrMarked = "mk" // of a batch: groups of IDs that have been put and may have been published
 	AttrOthers = "ot" // of a batch: which IDs of those groups others have put, a bit for each; absent for none
 	AttrAvail  = "av" // of a sample of the level

@@ -45,12 +45,12 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 		return s.sweepDeleted(ctx, pool)
 	}
 	unlock, from := s.sweepLock(ctx, pool)
-	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}}
-	defer func() { unlock(w.more) }()
+	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, held: from.held}
+	defer func() { unlock(stop{w.more, w.held}) }()
 	if err := s.mendCatalogue(ctx, pool); err != nil {
 		return w.report, err
 	}
-	if err := w.returns(ctx, from); err != nil {
+	if err := w.returns(ctx, from.sk); err != nil {
 		return w.report, err
 	}
 	for range sweepTries {
@@ -82,10 +82,11 @@ type sweep struct {
 	pool   alloc.PoolName
 	report alloc.SweepReport
 
-	held  int64           // as the return items say
-	holds map[string]bool // sort keys of the return items that were met
-	whole bool            // all return items were met
-	more  string          // where the next run goes on with the return items; "" at the beginning
+	held   int64           // as the return items say that were met, in this run and those before it that it goes on from
+	minded int64           // held without a return item, which this run has put
+	holds  map[string]bool // sort keys of the return items that were met
+	whole  bool            // all return items were met
+	more   string          // where the next run goes on with the return items; "" at the beginning
 }
 
 // mendCatalogue marks the pool as made, where its creation was cut off after the head.
@@ -127,7 +128,7 @@ func (w *sweep) tidy(ctx context.Context, h *head) error {
 	if err != nil {
 		return err
 	}
-	held := w.held
+	held := w.held + w.minded
 	if !w.whole {
 		held = h.counted.held
 	}

@@ -21,7 +21,6 @@ const (
 // returns does what is due of what the return items say, and counts the rest.
 func (w *sweep) returns(ctx context.Context, from string) error {
 	w.holds = map[string]bool{}
-	w.held = 0
 	q := Query{PK: returnsPK(w.pool), From: from, Limit: returnsPage}
 	for range returnPages {
 		page, err := w.s.table.Query(ctx, q)
@@ -32,7 +31,7 @@ func (w *sweep) returns(ctx context.Context, from string) error {
 			return err
 		}
 		if !page.More || len(page.Items) == 0 {
-			w.whole = from == ""
+			w.whole = true
 			return nil
 		}
 		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
@@ -93,30 +92,36 @@ func (w *sweep) mindHold(ctx context.Context, l listing, it Item) error {
 	err := w.s.keepHold(ctx, w.pool, l, it.Str(AttrToken), it.Int(AttrHoldEnd))
 	if err == nil {
 		w.holds[key.SK] = true
-		w.held++
+		w.minded++
 	}
 	return err
 }
 
+// stop is where a sweep stopped with the return items, "" for their end, and how many of those up to there are held.
+type stop struct {
+	sk   string
+	held int64
+}
+
 // sweepLock keeps two sweeps of a pool apart, so that they do not do the same work twice, and returns where the last
-// one stopped with the return items. It is not trusted: whoever has waited a while goes on without it, as it does when
-// the lock cannot be had at all.
-func (s *Store) sweepLock(ctx context.Context, pool alloc.PoolName) (unlock func(more string), from string) {
+// one stopped. It is not trusted: whoever has waited a while goes on without it, as it does when the lock cannot be had at
+// all.
+func (s *Store) sweepLock(ctx context.Context, pool alloc.PoolName) (unlock func(stop), from stop) {
 	token := string(alloc.NewToken())
 	for waited := time.Duration(0); waited < sweepPatience; waited += sweepPoll {
-		free, stopped := s.tryLock(ctx, pool, token)
+		free, last := s.tryLock(ctx, pool, token)
 		if free {
-			return func(more string) { s.unlock(ctx, pool, token, more) }, stopped
+			return func(at stop) { s.unlock(ctx, pool, token, at) }, last
 		}
 		if s.wait(ctx, sweepPoll) != nil {
 			break
 		}
 	}
-	return func(string) {}, ""
+	return func(stop) {}, stop{}
 }
 
 // tryLock takes the lock, unless another sweep has it.
-func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) (free bool, stopped string) {
+func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) (free bool, last stop) {
 	now := s.now()
 	mine := map[string]any{AttrToken: token, AttrDue: now.Add(sweepLockTime).UnixMilli()}
 	it, err := s.table.Update(ctx, sweepLockKey(pool), Update{Set: mine}, Le(AttrDue, now.UnixMilli()))
@@ -125,10 +130,13 @@ func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) 
 		err = s.table.Put(ctx, item(sweepLockKey(pool), mine), Absent(AttrPK))
 		old, met = refusedBy(err)
 	}
-	return !met || old.Str(AttrToken) == token, it.Str(AttrFrom)
+	if sk := it.Str(AttrFrom); sk != "" {
+		last = stop{sk, it.Int(AttrHeld)}
+	}
+	return !met || old.Str(AttrToken) == token, last
 }
 
-func (s *Store) unlock(ctx context.Context, pool alloc.PoolName, token, more string) {
-	set := map[string]any{AttrDue: int64(0), AttrFrom: more}
+func (s *Store) unlock(ctx context.Context, pool alloc.PoolName, token string, at stop) {
+	set := map[string]any{AttrDue: int64(0), AttrFrom: at.sk, AttrHeld: at.held}
 	_, _ = s.table.Update(ctx, sweepLockKey(pool), Update{Set: set}, Eq(AttrToken, token)) //nolint:errcheck // it ends by itself
 }
