@@ -223,10 +223,17 @@ func (w *settlement) confirmed(it Item) (set map[string]any, remove []string) {
 		[]string{AttrHoldEnd, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata}
 }
 
-// verdict is the error of the call, from what refused its IDs and what failed.
+// verdict is the error of the call, from what refused its IDs and what failed. Where a release is a retirement, IDs that
+// come back all the same (their hold was over, or they were released before that was the rule) are not the token's to
+// retire: they are a success among their like alone, as one answer is about all.
 func (w *settlement) verdict(codes []alloc.Code, errs []error) error {
 	var faults []alloc.IDFault
+	back := int(w.count(settledAsked))
+	mixed := w.event != w.asked && back > 0 && back < len(w.ids)
 	for i, code := range codes {
+		if mixed && w.ends[i] == settledAsked {
+			code = alloc.CodeNotOwner
+		}
 		if code != "" {
 			faults = append(faults, alloc.IDFault{ID: w.ids[i], Code: code})
 		}

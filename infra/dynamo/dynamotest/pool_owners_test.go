@@ -172,6 +172,9 @@ func (r *poolRun) settleRefused(a *act, o alloc.SettleOrder, err error) {
 		switch f.Code {
 		case alloc.CodeNotOwner:
 			ok = r.w.owners.letGo[own] || r.w.owners.held[own] && !r.w.owners.confirmed[own]
+			if r.w.owners.retires && r.w.owners.held[own] {
+				break // it has come back, and others of the order have not
+			}
 			// Only the last way back is remembered, and not by an ID that was forgotten and seeded again.
 			ok = ok && (o.Event != alloc.EventRelease || !r.w.owners.released[own] || r.ways(f.ID) > 1 || r.policy == alloc.PolicyForget)
 		case alloc.CodeIDRetired:
