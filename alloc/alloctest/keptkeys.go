@@ -153,18 +153,21 @@ var keptKeyCases = []testCase{
 		for _, withAnswer := range []bool{false, true} {
 			k, all := someKey(fmt.Sprint(withAnswer)), &keptAnswers{}
 			stores := w.processes(n)
+			opened := make([]alloc.Kept, n)
 			w.together(n, func(i int) {
-				answer, token := []byte(fmt.Sprint("answer ", i)), alloc.NewToken()
-				first := answer
-				if !withAnswer {
-					first = nil
+				var first []byte
+				if withAnswer {
+					first = fmt.Append(nil, "answer ", i)
 				}
-				got, err := stores[i].OpenKey(w.Context(), k, token, first)
-				if err == nil && !withAnswer {
-					got, err = stores[i].CloseKey(w.Context(), k, got.Token, answer)
+				var err error
+				if opened[i], err = stores[i].OpenKey(w.Context(), k, alloc.NewToken(), first); err != nil {
+					w.Errorf("OpenKey beside others: got %v, want the record", err)
 				}
-				if err != nil {
-					w.Errorf("OpenKey and CloseKey beside others: got %v, want the record", err)
+			})
+			w.together(n, func(i int) {
+				got, err := stores[i].CloseKey(w.Context(), k, opened[i].Token, fmt.Append(nil, "closed ", i))
+				if err != nil || withAnswer && !bytes.Equal(got.Answer, opened[i].Answer) {
+					w.Errorf("CloseKey beside others: got %+v and %v, want the record with its answer", got, err)
 				}
 				all.add(got)
 			})

@@ -89,7 +89,7 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func allMutants() []mutant {
-	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants)
+	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants)
 }
 
 // fixture is an empty engine with the fault.

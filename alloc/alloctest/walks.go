@@ -3,6 +3,7 @@ package alloctest
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -156,6 +157,9 @@ func (w *world) walkBeside(s alloc.Store, state alloc.State, stays map[alloc.ID]
 				seen[r.ID] = true
 			}
 			mark = next
+			for range 10 {
+				runtime.Gosched() // so that much happens between two pages
+			}
 		}
 		for id := range stays {
 			if !seen[id] {
