@@ -43,8 +43,8 @@ run-dynamodb: dynoxide build-local ## the same on dynoxide, a DynamoDB-compatibl
 .PHONY: test
 test: ## everything: engines, generated code, lint, vet, tests, race detector, functions, template
 	@echo 'make test: 1 tools  2 generated code  3 lint  4 vet  5 functions for arm64 and amd64  6 tests on every engine'
-	@echo '           7 the race detector  8 the template. It fails where an engine is missing; nothing is skipped.'
-	@$(MAKE) --no-print-directory tools generate-check lint vet functions test-all test-race test-template
+	@echo '           7 the race detector  8 the template  9 schemathesis. It fails where an engine is missing; nothing is skipped.'
+	@$(MAKE) --no-print-directory tools generate-check lint vet functions test-all test-race test-template test-schemathesis
 	@printf '\nmake test: all of it passed\n'
 
 .PHONY: test-go
@@ -70,6 +70,12 @@ test-race:
 test-template:
 	$(call say,sam validate --lint)
 	$(SAM) validate --lint
+
+.PHONY: test-schemathesis
+test-schemathesis: build-local ## schemathesis: the local program by its own contract, with requests that it makes up
+	@.ci/tools schemathesis
+	$(call say,schemathesis)
+	@.ci/test-schemathesis
 
 .PHONY: lint
 lint: ## golangci-lint with gofumpt, by .golangci.yml (its first build takes minutes)
@@ -138,7 +144,7 @@ build-%Function:
 ## Tools
 
 .PHONY: tools
-tools: ## find or install what the tests need: dynoxide, the SAM CLI
+tools: ## find or install what the tests need: dynoxide, the SAM CLI, schemathesis
 	$(call say,tools)
 	@.ci/tools all
 

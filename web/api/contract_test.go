@@ -2,15 +2,18 @@ package api_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,6 +29,8 @@ import (
 type contract struct {
 	doc   *openapi3.T
 	paths *http.ServeMux // finds the path of a request just as the handlers do
+
+	answers sync.Map // those that were found right, see sameAnswer
 }
 
 // theContract is read once, for all tests.
@@ -178,21 +183,55 @@ func (c *contract) check(r *http.Request, sent []byte, rec *httptest.ResponseRec
 		RequestValidationInput: request, Status: rec.Code, Header: rec.Header(), Options: options,
 		Body: io.NopCloser(bytes.NewReader(rec.Body.Bytes())),
 	}
-	err := openapi3filter.ValidateResponse(r.Context(), response)
-	if meant := meantToBeBad(rec); !meant {
-		err = cmp.Or(err, openapi3filter.ValidateRequest(r.Context(), request))
+	if seen := sameAnswer(method, f.path, rec); !c.right(seen) {
+		if err := openapi3filter.ValidateResponse(r.Context(), response); err != nil {
+			return err
+		}
+		c.answers.Store(seen, true)
 	}
-	return err
+	if meantToBeBad(rec) {
+		return nil
+	}
+	return openapi3filter.ValidateRequest(r.Context(), request)
 }
 
-// meantToBeBad reports whether an answer says that the request was not by the contract, or was not looked at.
+// right reports whether an answer that is the same for the contract was found right before. Each look compiles its schema
+// anew, and thousands of refusals differ in nothing but what they tell.
+func (c *contract) right(answer string) bool {
+	_, ok := c.answers.Load(answer)
+	return ok
+}
+
+// The parts of an answer that are never the same, each in the whole form that the contract demands of it.
+var (
+	requestID     = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+	requestIDPart = regexp.MustCompile(`"request_id":"[A-Z2-7]{26}"`)
+	detailPart    = regexp.MustCompile(`"detail":"(?:[^"\\]|\\.)*"`)
+)
+
+// sameAnswer is an answer without those parts.
+func sameAnswer(method, path string, rec *httptest.ResponseRecorder) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, method, path, rec.Code)
+	for _, name := range slices.Sorted(maps.Keys(rec.Header())) {
+		values := rec.Header()[name]
+		if name == "X-Request-Id" && len(values) == 1 && requestID.MatchString(values[0]) {
+			values = nil
+		}
+		fmt.Fprintf(&b, "%s: %q\n", name, values)
+	}
+	body := requestIDPart.ReplaceAll(rec.Body.Bytes(), []byte(`"request_id":""`))
+	b.Write(detailPart.ReplaceAll(body, []byte(`"detail":""`)))
+	return b.String()
+}
+
+// meantToBeBad reports whether an answer says that the request was not by the contract, or that nobody came to judge it.
 func meantToBeBad(rec *httptest.ResponseRecorder) bool {
 	switch rec.Code {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
-		return true
+	case http.StatusConflict, http.StatusGone, http.StatusPreconditionFailed, http.StatusTooManyRequests:
+		return false
 	}
-	return false
+	return rec.Code >= http.StatusBadRequest
 }
 
 // bearer demands a credential where the contract does.
