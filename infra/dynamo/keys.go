@@ -78,7 +78,7 @@ const (
 	AttrHeld       = "wh" // of a head: IDs held; of a lock: those of them that the last sweep counted before it stopped
 	AttrGone       = "wc" // of a head: IDs claimed, or forgotten
 	AttrCountedAt  = "wt" // of a head: when that was, in milliseconds
-	AttrRetired    = "rn" // of a head: IDs retired, counted as they are
+	AttrRetired    = "rn" // of a head: IDs retired, which no sweep counts
 	AttrRetiredBy  = "rc" // of a head: the call that counted last
 
 	AttrListings = "l"  // of a chunk or key record: "generation ID" each

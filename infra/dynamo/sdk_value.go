@@ -31,7 +31,7 @@ func encode(v any) (types.AttributeValue, error) {
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
 	case []byte:
-		return &types.AttributeValueMemberB{Value: v}, nil
+		return &types.AttributeValueMemberB{Value: append([]byte{}, v...)}, nil // never nil, as below
 	case []string:
 		l := make([]types.AttributeValue, len(v)) // never nil: a nil list is no valid JSON to DynamoDB
 		for i, s := range v {
