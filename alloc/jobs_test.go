@@ -427,3 +427,18 @@ func TestExportsWithAnotherFormatAreLeftToOthers(t *testing.T) {
 	w.tend(t)
 	w.wantResult(t, j)
 }
+
+// Of a part's number the first one stands, and the work goes on where that ends, not where ours would have.
+func TestTheFirstPartStands(t *testing.T) {
+	w := newWorks(t, 100)
+	j := w.export(t, "")
+	theirs := alloc.Part{Data: []byte("ID-0000\nID-0001\n"), IDs: 2, Next: "ID-0001"}
+	if err := w.model.PutPart(t.Context(), j.ID, 0, theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.tend(t)
+	w.wantResult(t, j)
+	if part, err := w.JobPart(w.ctx, j.ID, 0); err != nil || string(part) != string(theirs.Data) {
+		t.Errorf("part 0 is %q, %v", part, err)
+	}
+}
