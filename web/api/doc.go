@@ -3,4 +3,10 @@
 //
 // A handler of this package finds its caller in the context, where web.Bearer or the Lambda adapter put it, and belongs
 // inside web.Stack. Bad input is never a 500, and never carried out in part.
+//
+// Every request that changes something may come with an Idempotency-Key, and one that changes what has a version with
+// If-Match; the adapter sees to both (keyed.go), so that no endpoint can forget it. A GET with a key is answered as if it
+// had none. Every list can be had as CSV, and goes on from the cursor that each page gives (list.go).
+//
+// openapi.yaml is the contract. Its tests hold the table against it, and every request and answer of the other tests.
 package api
