@@ -32,6 +32,11 @@ func runModel(tb testing.TB, fixture Fixture) {
 			"seed":            m.seed,
 			"inspect":         m.inspect,
 			"settle":          m.settle,
+			"settle some":     m.settleSome,
+			"settle more":     m.settleSome,
+			"settle late":     m.settleLate,
+			"kept key":        m.keptKey,
+			"take quota":      m.takeQuota,
 			"wait":            m.wait,
 			"restart":         m.restart,
 			"change pool":     m.changePool,
@@ -58,6 +63,8 @@ type machine struct {
 	run      int
 	made     int // sequences and jobs made until now, to name the next
 	leased   map[alloc.SequenceName][]alloc.Range
+	claims   []claimedTwice
+	tokens   []alloc.Token // of the attempts on kept keys
 }
 
 func newMachine(tb checkTB, f Fixture, clock *Clock, run int) *machine {
@@ -66,11 +73,12 @@ func newMachine(tb checkTB, f Fixture, clock *Clock, run int) *machine {
 		model:  NewModel(clock.Now),
 		run:    run,
 		leased: map[alloc.SequenceName][]alloc.Range{},
+		tokens: []alloc.Token{alloc.NewToken(), alloc.NewToken(), alloc.NewToken()},
 	}
 	m.stores = m.w.processes(2)
-	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
-		name := alloc.PoolName(fmt.Sprintf("%s-%d", policy, run))
-		config := alloc.PoolConfig{Policy: policy, MaxBatch: 5}
+	for i, config := range []alloc.PoolConfig{{}, {Policy: alloc.PolicyForget}, {OnRelease: alloc.ReleaseRetires}} {
+		name := alloc.PoolName(fmt.Sprintf("%s-%d", []string{"keep", "forget", "retire"}[i], run))
+		config.MaxBatch = 5
 		m.w.pool(name, config)
 		_, _, err := m.model.CreatePool(m.ctx(), name, config.WithDefaults())
 		m.w.ok(err, "CreatePool of the model")
@@ -119,7 +127,8 @@ func (m *machine) wait(t *rapid.T) {
 }
 
 // advance moves the clock. Of the very second of a key's expiry nothing is promised, so it is left out; and a pool that
-// forgets may forget what the key took at once or by the next sweep, so that one follows.
+// forgets may forget what the key took at once or by the next sweep, and a hold may come back at once or by the next
+// sweep, so that one follows.
 func (m *machine) advance(d time.Duration) {
 	before := m.w.clock.Now()
 	m.w.clock.Advance(d)
@@ -132,13 +141,23 @@ func (m *machine) advance(d time.Duration) {
 	}
 }
 
-// expiries are the times at which keys expire or have expired.
+// expiries are the times at which keys expire or have expired, and holds end.
 func (m *machine) expiries() (ends []time.Time) {
 	for _, k := range m.model.data.claims {
 		ends = append(ends, k.born.Add(alloc.KeyRetention))
 	}
 	for _, k := range m.model.data.leases {
 		ends = append(ends, k.born.Add(alloc.KeyRetention))
+	}
+	for _, k := range m.model.data.kept {
+		ends = append(ends, k.born.Add(alloc.KeyRetention))
+	}
+	for _, p := range m.model.data.pools {
+		for _, r := range p.ids {
+			if r.State == alloc.StateHeld {
+				ends = append(ends, r.HeldUntil)
+			}
+		}
 	}
 	return ends
 }

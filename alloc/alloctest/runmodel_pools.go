@@ -3,6 +3,7 @@ package alloctest
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -21,6 +22,7 @@ func (m *machine) order(t *rapid.T) alloc.ClaimOrder {
 		o.Count = alloc.Count(rapid.SampledFrom([]int{-1, 0, 8, 1000}).Draw(t, "count"))
 	}
 	o.Owner = rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(t, "owner")
+	o.Hold = rapid.SampledFrom([]time.Duration{0, 0, time.Minute, 2 * time.Hour, alloc.MaxHold}).Draw(t, "hold")
 	return o
 }
 
@@ -28,7 +30,7 @@ func (m *machine) order(t *rapid.T) alloc.ClaimOrder {
 func (m *machine) claimWithKey(t *rapid.T) {
 	o := m.order(t)
 	key := rapid.SampledFrom([]string{"k1", "k2", "k3"}).Draw(t, "key")
-	o.Key = alloc.NewKey("client", "claim", string(o.Pool), key, fmt.Sprint(o.Count))
+	o.Key = alloc.NewKey("client", "claim", string(o.Pool), key, fmt.Sprint(o.Count, o.Hold))
 	p, err := m.model.Pool(m.ctx(), o.Pool)
 	m.w.ok(err, "Pool of the model")
 	if kept, used := m.model.data.claims[o.Key.Hash]; used && kept.fingerprint != o.Key.Fingerprint && p.CheckClaim(o) != nil {
@@ -55,9 +57,11 @@ func (m *machine) claimOrder(s alloc.Store, o alloc.ClaimOrder) {
 	if gotErr != nil {
 		return
 	}
-	if got.Replayed != want.Replayed || !slices.Equal(got.IDs, want.IDs) || !sameTime(got.At, want.At) {
+	if got.Replayed != want.Replayed || !slices.Equal(got.IDs, want.IDs) || !sameTime(got.At, want.At) ||
+		got.State != want.State || !sameTime(got.HeldUntil, want.HeldUntil) || !slices.Equal(got.Ended, want.Ended) {
 		m.w.Fatalf("%s: got %+v, the model has %+v", what, got, want)
 	}
+	m.remember(got, want)
 }
 
 func (m *machine) seed(t *rapid.T) {
@@ -158,10 +162,15 @@ func (m *machine) changePool(t *rapid.T) {
 func (m *machine) setPoolState(t *rapid.T) {
 	pool := m.pool(t)
 	to := rapid.SampledFrom([]alloc.PoolState{alloc.PoolActive, alloc.PoolActive, alloc.PoolPaused, alloc.PoolDraining}).Draw(t, "state")
-	want, wantErr := m.model.SetPoolState(m.ctx(), pool, 0, to)
-	got, gotErr := m.process(t).SetPoolState(m.ctx(), pool, 0, to)
+	p, err := m.model.Pool(m.ctx(), pool)
+	m.w.ok(err, "Pool of the model")
+	from := rapid.SampledFrom([]alloc.Version{0, 0, p.Version, p.Version + 1}).Draw(t, "from")
+	want, wantErr := m.model.SetPoolState(m.ctx(), pool, from, to)
+	got, gotErr := m.process(t).SetPoolState(m.ctx(), pool, from, to)
 	m.same("SetPoolState of "+string(pool), gotErr, wantErr)
-	samePool(m.w, got, want)
+	if gotErr == nil {
+		samePool(m.w, got, want)
+	}
 	m.advance(stateDelay)
 }
 

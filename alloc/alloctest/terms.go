@@ -219,7 +219,8 @@ func (a *account) refused(o alloc.SettleOrder, e *alloc.Error, now time.Time) er
 			return fmt.Errorf("got %s that names %v, want some of %v in their order", e.Code, e.IDs, o.IDs)
 		}
 		rest = rest[i+1:]
-		if t := a.term(fault.ID, o.Token); t != nil && t.surely(now) && !t.retired {
+		t := a.term(fault.ID, o.Token)
+		if t != nil && t.surely(now) && !t.retired && fault.Code != alloc.CodeIDNotFound { // it may be forgotten
 			return fmt.Errorf("%s of %q was refused with %s although it is its owner's", o.Event, fault.ID, fault.Code)
 		}
 	}
