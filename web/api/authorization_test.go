@@ -62,7 +62,7 @@ func TestEveryRouteSaysWhatItNeeds(t *testing.T) {
 // action on patterns that cover the name and on such that do not. It is carried out exactly where the table of what is
 // needed says so; a refusal changes nothing.
 func TestAuthorisation(t *testing.T) {
-	refusing := newFastWorld(t)
+	refusing := newWorld(t)
 	useless := refusing.uselessCredentials()
 	limited := map[alloc.Scope]string{}
 	for _, action := range actions {
@@ -95,7 +95,7 @@ func TestAuthorisation(t *testing.T) {
 				t.Errorf("what was refused has changed something: %s, before %s", after, before)
 			}
 			for _, scopes := range permitting(need.action, need.on) {
-				w := newFastWorld(t)
+				w := newWorld(t)
 				if rt.Operation == "getJobPart" {
 					w.must(200, "POST", "/v1/tend", "")
 				}

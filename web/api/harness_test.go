@@ -28,7 +28,6 @@ const token = "the-token-of-the-tests"
 type client struct {
 	t     testing.TB
 	h     http.Handler
-	plain http.Handler // the same without being held against the contract, which takes its time
 	token string
 	log   *safeBuffer // the events of its requests, one JSON object a line
 }
@@ -50,7 +49,7 @@ func clientAt(t testing.TB, store alloc.Store, now func() time.Time) client {
 	}
 	log := &safeBuffer{}
 	h := stacked(t, api.All(svc), svc, now, log)
-	return client{t: t, h: checked(t, h), plain: h, token: token, log: log}
+	return client{t: t, h: h, token: token, log: log}
 }
 
 // stacked is a handler as a program serves it, held against the contract.
@@ -61,18 +60,12 @@ func stacked(t testing.TB, h http.Handler, svc *alloc.Service, now func() time.T
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.NewJSONHandler(log, nil))
-	return web.Stack(web.Bearer(web.FirstOf(verify, svc.Verify))(h), web.Options{Logger: logger, Now: now})
+	return checked(t, web.Stack(web.Bearer(web.FirstOf(verify, svc.Verify))(h), web.Options{Logger: logger, Now: now}))
 }
 
 // as is the same client with another credential, "" for none.
 func (c client) as(token string) client {
 	c.token = token
-	return c
-}
-
-// fast is the same client where thousands of requests are sent of a kind that others hold against the contract.
-func (c client) fast() client {
-	c.h = c.plain
 	return c
 }
 

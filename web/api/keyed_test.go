@@ -279,7 +279,7 @@ func TestAFaultAtAnyCallUnderAKey(t *testing.T) {
 	for _, rt := range withKeys() {
 		for name, fault := range map[string]alloctest.Fault{"refused": alloctest.Refused, "done, but not heard": alloctest.AppliedButFailed} {
 			t.Run(rt.Operation+" "+name, func(t *testing.T) {
-				once := newFastWorld(t)
+				once := newWorld(t)
 				once.send(rt)
 				want := once.made()
 				for failing := 1; failing < 100; failing++ {
@@ -297,7 +297,7 @@ func TestAFaultAtAnyCallUnderAKey(t *testing.T) {
 // no such call.
 func faultAtCall(t *testing.T, rt api.Route, fault alloctest.Fault, failing int, want [4]int) (done bool) {
 	t.Helper()
-	w := newFastWorld(t)
+	w := newWorld(t)
 	store := alloctest.NewFaulty(w.store, nil)
 	calls := 0
 	store.SetPlan(func(alloctest.Call) alloctest.Fault {
@@ -306,7 +306,7 @@ func faultAtCall(t *testing.T, rt api.Route, fault alloctest.Fault, failing int,
 		}
 		return alloctest.Pass
 	})
-	w.h = clientAt(t, store, w.clock.Now).plain
+	w.h = clientAt(t, store, w.clock.Now).h
 	first := w.send(rt, "Idempotency-Key: k")
 	if first.Code >= 300 && first.Code != http.StatusServiceUnavailable && first.Code != http.StatusInternalServerError {
 		t.Errorf("call %d: %d %s, want 503 or the answer", failing, first.Code, first.Body)

@@ -24,9 +24,9 @@ var marks = []string{"mark-id", "mark-owner", "mark-metadata", "mark-description
 // TestNoSecretIsInTheLog sends to every route good requests and bad ones with marks in them, with a store that works and
 // with one that fails, and searches the log: no key, token, secret, body or ID is in it. Each request has left one event.
 func TestNoSecretIsInTheLog(t *testing.T) {
-	w := newFastWorld(t)
+	w := newWorld(t)
 	store := alloctest.NewFaulty(w.store, nil)
-	w.client = clientAt(t, store, w.clock.Now).fast()
+	w.client = clientAt(t, store, w.clock.Now)
 	w.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["mark-id-1", "mark-id-2", "mark-id-3", "mark-id-4", "mark-id-5", "mark-id-6"]}`)
 	secrets := append(slices.Clone(marks), token, w.held.Token, w.held.IDs[0], w.held.IDs[1], w.credential.Secret)
 	mine := w.makeCredential(`{"client": "asker", "scopes": ["*:*"]}`)
@@ -122,9 +122,9 @@ func secretsIn(body []byte) []string {
 
 // K29: the event of a request says what became of it, in one word.
 func TestOutcomes(t *testing.T) {
-	w := newFastWorld(t)
+	w := newWorld(t)
 	store := alloctest.NewFaulty(w.store, nil)
-	w.client = clientAt(t, store, w.clock.Now).fast()
+	w.client = clientAt(t, store, w.clock.Now)
 	w.must(201, "PUT", "/v1/pools/few", "")
 	w.must(200, "POST", "/v1/pools/few/seed", `{"ids": ["F-1", "F-2"]}`)
 	limited := w.makeCredential(`{"client": "limited", "scopes": ["claim:p"], "quota": 1}`)
@@ -173,7 +173,7 @@ func event(t testing.TB, log string) map[string]any {
 
 // K28: the whole of the events of a conversation.
 func TestEventsOfAConversation(t *testing.T) {
-	w := newFastWorld(t)
+	w := newWorld(t)
 	shop := w.as(w.makeCredential(`{"client": "shop", "scopes": ["claim:p", "lease:s"], "quota": 100}`).Secret)
 	w.log.take()
 	shop.do("POST", "/v1/pools/p/claims", `{"count": 2}`, "Idempotency-Key: k")

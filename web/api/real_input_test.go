@@ -71,7 +71,7 @@ func TestRealInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(t, alloctest.NewModel(nil)).fast()
+	c := newClient(t, alloctest.NewModel(nil))
 	c.must(201, "PUT", "/v1/pools/vouchers", "")
 	type report struct {
 		Added, Duplicate, Conflict, Invalid int

@@ -38,17 +38,9 @@ type made struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := newFastWorld(t)
-	w.h = checked(t, w.plain)
-	return w
-}
-
-// newFastWorld is a world with a fast client.
-func newFastWorld(t testing.TB) *world {
-	t.Helper()
 	clock := alloctest.NewClock()
 	store := alloctest.NewModel(clock.Now)
-	w := &world{client: clientAt(t, store, clock.Now).fast(), store: store, clock: clock}
+	w := &world{client: clientAt(t, store, clock.Now), store: store, clock: clock}
 	w.must(201, "PUT", "/v1/pools/p", "")
 	w.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["A-1", "A-2", "A-3", "A-4", "A-5"]}`)
 	w.held = read[claimed](t, w.must(201, "POST", "/v1/pools/p/claims", `{"count": 2, "hold": 3600}`).Body)
