@@ -82,22 +82,22 @@ func caseP09(s *script) {
 	s.newPool("x", "y")
 	_, old := s.beaten(s.on("first", 0), order(2, ""), write(kindReturn, OpDelete))
 	s.seed(s.on("admin again", 0), "more", "z").must()
-	s.answered(s.claim(s.on("z", 0), order(1, "")), "z", 1)
 	if s.mem.Item(idKey("x")).Int(dynamo.AttrGeneration) != 1 {
-		s.answered(s.claim(s.on("x", 0), order(1, "")), "x", 1)
+		s.fatalf("x has not come back")
 	}
-	next := returnItem("x", 1)
-	s.mem.Set(dynamo.Item{
-		"pk": next.PK, "sk": next.SK, dynamo.AttrID: "x", dynamo.AttrGeneration: int64(1), dynamo.AttrToken: "next",
-		dynamo.AttrReason: dynamo.ReasonGivenUp, dynamo.AttrDue: time.Now().UnixMilli(),
-	})
+	x := s.answered(s.claim(s.on("x", 0), order(2, "")), "x", 2)
+	release := s.settle(s.on("x again", 0), alloc.EventRelease, x.Token, "x")
+	back := release.until(toState("x", dynamo.StateReturning))
 	s.decide(old, None)
-	if s.mem.Item(next) == nil {
+	if s.mem.Item(returnItem("x", 1)) == nil {
 		s.fatalf("the return item of the next generation is gone")
 	}
+	s.decide(back, None)
+	s.kill(release.proc)
 	if s.mem.Item(returnItem("x", 0)) != nil {
 		s.fatalf("the old return item is still there")
 	}
+	s.whole()
 }
 
 func TestP09AnOldDeletionOfAReturnItem(t *testing.T) { replay(t, caseP09) }
