@@ -53,7 +53,7 @@ func TestKeyedIsCarriedOutByWhoeverComes(t *testing.T) {
 	j := &task{during: func(context.Context) { panic("killed") }}
 	func() {
 		defer func() { _ = recover() }()
-		s.Keyed(asAdmin(t.Context()), keyedRequest, j.work) //nolint:errcheck // it panics
+		s.Keyed(asAdmin(t.Context()), keyedRequest, j.work)
 	}()
 	got, replayed := ask(t, newService(t, m.Open(nil)), keyedRequest, j)
 	if wantAttempts(t, j, 2); !replayed || got != string(j.intents[0]) {

@@ -252,8 +252,8 @@ func TestQuotaIsNotChargedForWhatIsNotTaken(t *testing.T) {
 // What may have been taken is charged; what surely was not is not.
 func TestQuotaIsChargedForAnUnknownOutcome(t *testing.T) {
 	for fault, left := range map[alloctest.Fault]alloc.Count{alloctest.Refused: 10, alloctest.AppliedButFailed: 6, alloctest.RefusedUnknown: 6} {
-		s, l := newTill(t, 20)
-		s = newService(t, alloctest.NewFaulty(l, alloctest.Script("Claim", fault)))
+		_, l := newTill(t, 20)
+		s := newService(t, alloctest.NewFaulty(l, alloctest.Script("Claim", fault)))
 		ctx := withQuota(t.Context(), 10)
 		if _, err := claimOf(ctx, s, 4, ""); err == nil {
 			t.Fatal("the plan was not carried out")

@@ -199,8 +199,10 @@ func TestWhatIsVerifiedIsBounded(t *testing.T) {
 	o.Service = o.another(t, time.Minute)
 	for i := range 2500 {
 		_, secret := o.create(t)
-		if !o.works(t, secret) || !o.works(t, secret) {
-			t.Fatal("it should work")
+		for range 2 { // read, then remembered
+			if !o.works(t, secret) {
+				t.Fatal("it should work")
+			}
 		}
 		if n := o.Verified(); n > 1000 || n == 0 {
 			t.Fatalf("%d are remembered after %d", n, i+1)

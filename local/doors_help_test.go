@@ -139,4 +139,3 @@ func (w *doorWorld) together(n int, request func(i int) sent) []seen {
 	running.Wait()
 	return answers
 }
-

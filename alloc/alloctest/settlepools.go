@@ -35,8 +35,10 @@ var settlePoolCases = []testCase{
 		w.release(s, c, c.IDs[3])
 		ids := []alloc.ID{c.IDs[0], "unknown", c.IDs[1], c.IDs[2], other.IDs[0], c.IDs[3], c.IDs[4]}
 		w.refuseSome(w.open(), settleOrder(alloc.EventConfirm, c, ids...), []alloc.IDFault{
-			{ID: "unknown", Code: alloc.CodeIDNotFound}, {ID: c.IDs[1], Code: alloc.CodeIDRetired},
-			{ID: other.IDs[0], Code: alloc.CodeNotOwner}, {ID: c.IDs[3], Code: alloc.CodeNotOwner},
+			{ID: "unknown", Code: alloc.CodeIDNotFound},
+			{ID: c.IDs[1], Code: alloc.CodeIDRetired},
+			{ID: other.IDs[0], Code: alloc.CodeNotOwner},
+			{ID: c.IDs[3], Code: alloc.CodeNotOwner},
 		}, "confirm of some of all kinds")
 		w.refuseSome(w.open(), settleOrder(alloc.EventRelease, c, ids...), []alloc.IDFault{
 			{ID: "unknown", Code: alloc.CodeIDNotFound}, {ID: c.IDs[1], Code: alloc.CodeIDRetired}, {ID: other.IDs[0], Code: alloc.CodeNotOwner},

@@ -146,7 +146,7 @@ func (b *book) settling(o alloc.SettleOrder) func(s alloc.Settled, err error, no
 		e := asError(err)
 		switch {
 		case e == nil:
-			return fmt.Errorf("got the bare error %v, want an *alloc.Error", err)
+			return fmt.Errorf("got the bare error %w, want an *alloc.Error", err)
 		case e.Unknown:
 			return nil
 		}

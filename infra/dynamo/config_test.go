@@ -139,8 +139,12 @@ func TestNothingIsLeasedBelowZeroAndAllIsBelowTheEnd(t *testing.T) {
 			below alloc.Number
 			want  int
 		}{
-			{"s", 0, 0}, {"s", 1, 1}, {"s", alloc.MaxNumber + 1, 1},
-			{"high", last.Start, 0}, {"high", alloc.MaxNumber, 1}, {"high", alloc.MaxNumber + 1, 1},
+			{"s", 0, 0},
+			{"s", 1, 1},
+			{"s", alloc.MaxNumber + 1, 1},
+			{"high", last.Start, 0},
+			{"high", alloc.MaxNumber, 1},
+			{"high", alloc.MaxNumber + 1, 1},
 		} {
 			got, err := s.Leases(ctx, row.name, row.below, 10)
 			if err != nil || len(got) != row.want {

@@ -55,12 +55,7 @@ func (b *bench) stateOf(id alloc.ID) alloc.State {
 	return r.State
 }
 
-var (
-	events = []alloc.Event{alloc.EventConfirm, alloc.EventRelease, alloc.EventRetire}
-	after  = map[alloc.Event]alloc.State{
-		alloc.EventConfirm: alloc.StateClaimed, alloc.EventRelease: alloc.StateReturning, alloc.EventRetire: alloc.StateRetired,
-	}
-)
+var events = []alloc.Event{alloc.EventConfirm, alloc.EventRelease, alloc.EventRetire}
 
 func TestEveryEventInEveryStateIsAsTheOneTableSays(t *testing.T) {
 	into := map[alloc.State]func(b *bench, s *dynamo.Store, c alloc.Claim){

@@ -2,6 +2,7 @@ package lambdahttp_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -90,13 +91,8 @@ func TestAContextThatCannotBeReadIsRefused(t *testing.T) {
 		"an empty quota":       {"quota": ""},
 		"an expiry of no time": {"expires": "tomorrow"},
 	} {
-		context := map[string]any{}
-		for k, v := range good {
-			context[k] = v
-		}
-		for k, v := range change {
-			context[k] = v
-		}
+		context := maps.Clone(good)
+		maps.Copy(context, change)
 		if c, known, status := callerSeen(t, event("GET", "/", authorized(context))); known || status != 500 {
 			t.Errorf("%s: caller %+v, status %d, want none and 500", name, c, status)
 		}

@@ -173,8 +173,10 @@ func TestAHoldThatIsOverBeforeItIsAnswered(t *testing.T) {
 
 // P16: holds end early or late by as much as the clocks are off, and nothing else.
 func TestP16HoldsUnderWrongClocks(t *testing.T) {
-	for name, skews := range map[string][2]time.Duration{"the sweeper ahead": {0, 5 * time.Minute}, "the sweeper behind": {0, -5 * time.Minute},
-		"the holder ahead": {5 * time.Minute, 0}, "the holder behind": {-5 * time.Minute, 0}} {
+	for name, skews := range map[string][2]time.Duration{
+		"the sweeper ahead": {0, 5 * time.Minute}, "the sweeper behind": {0, -5 * time.Minute},
+		"the holder ahead": {5 * time.Minute, 0}, "the holder behind": {-5 * time.Minute, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			replay(t, func(s *script) {
 				s.newPool("x")
