@@ -61,6 +61,22 @@ func TestRunModelCatches(t *testing.T) {
 		"the last lease is cut to what is left",
 		"keys of leases are ignored",
 		"a change moves the position to the start",
+		"a hold never ends",
+		"a hold is answered as a claim",
+		"a confirmation past the hold's time is refused",
+		"the token is not looked at",
+		"a batch is settled as far as it goes",
+		"a released ID is free at once",
+		"a released ID never comes back",
+		"a release is no longer known when the ID is back",
+		"a release of what somebody else has by now takes it from him",
+		"a retired ID comes back",
+		"a release retires nowhere",
+		"a repeat does not tell what has ended",
+		"a key that has ended claims anew at once",
+		"a state is set from whatever version",
+		"the last answer to a key stays",
+		"a quota gives all or nothing",
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := slices.IndexFunc(allMutants(), func(mu mutant) bool { return mu.name == name })

@@ -28,7 +28,7 @@ func runModel(tb testing.TB, fixture Fixture) {
 			"claim":           m.claim,
 			"claim again":     m.claim,
 			"claim with key":  m.claimWithKey,
-			"repeat a claim":  m.claimWithKey,
+			"repeat a claim":  m.repeatClaim,
 			"seed":            m.seed,
 			"inspect":         m.inspect,
 			"settle":          m.settle,
@@ -64,7 +64,9 @@ type machine struct {
 	made     int // sequences and jobs made until now, to name the next
 	leased   map[alloc.SequenceName][]alloc.Range
 	claims   []claimedTwice
-	tokens   []alloc.Token // of the attempts on kept keys
+
+	keyedOrders []alloc.ClaimOrder
+	tokens      []alloc.Token // of the attempts on kept keys
 }
 
 func newMachine(tb checkTB, f Fixture, clock *Clock, run int) *machine {

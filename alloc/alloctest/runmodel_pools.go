@@ -31,6 +31,18 @@ func (m *machine) claimWithKey(t *rapid.T) {
 	o := m.order(t)
 	key := rapid.SampledFrom([]string{"k1", "k2", "k3"}).Draw(t, "key")
 	o.Key = alloc.NewKey("client", "claim", string(o.Pool), key, fmt.Sprint(o.Count, o.Hold))
+	m.keyedOrders = append(m.keyedOrders, o)
+	m.claimKeyed(t, o)
+}
+
+// repeatClaim asks again for what was asked for before, with the same key.
+func (m *machine) repeatClaim(t *rapid.T) {
+	if len(m.keyedOrders) > 0 {
+		m.claimKeyed(t, m.keyedOrders[rapid.IntRange(0, len(m.keyedOrders)-1).Draw(t, "order")])
+	}
+}
+
+func (m *machine) claimKeyed(t *rapid.T, o alloc.ClaimOrder) {
 	p, err := m.model.Pool(m.ctx(), o.Pool)
 	m.w.ok(err, "Pool of the model")
 	if kept, used := m.model.data.claims[o.Key.Hash]; used && kept.fingerprint != o.Key.Fingerprint && p.CheckClaim(o) != nil {

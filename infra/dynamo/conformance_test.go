@@ -13,6 +13,8 @@ import (
 
 func TestStoreKeepsTheContractOnMemory(t *testing.T) { alloctest.Run(t, inMemory) }
 
+func TestStoreAgreesWithTheModelOnMemory(t *testing.T) { alloctest.RunModel(t, inMemory) }
+
 func TestStoreIsLinearizableOnMemory(t *testing.T) { alloctest.RunLinearizable(t, inMemory) }
 
 func inMemory(*testing.T) alloctest.Fixture {
