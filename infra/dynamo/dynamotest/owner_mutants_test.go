@@ -108,6 +108,11 @@ var ownerMutants = []mutant{
 		call: untested(write(kindReturn, OpDelete), dynamo.AttrReason),
 	},
 	{
+		// Against a rule of walks: what a batch lists of another's that was cut off is said to be in doubt.
+		name: "a chunk of doubt does not say so", runs: 5000,
+		call: on(write(kindChunk, OpPut), func(c *Call) { delete(c.Item, dynamo.AttrDoubt) }),
+	},
+	{
 		name: "a record is not ended when an ID of it comes back", schedule: caseEndedRecord,
 		around: notEnded,
 	},

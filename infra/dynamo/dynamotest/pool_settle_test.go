@@ -14,6 +14,7 @@ import (
 func (r *poolRun) settle() {
 	p := r.spawn()
 	r.activate()
+	r.walks()
 	for _, b := range r.jobs {
 		r.quietly(r.seeds(p, b))
 	}
@@ -31,6 +32,7 @@ func (r *poolRun) settle() {
 	r.quietSweeps()
 	r.checkLevel()
 	r.owned()
+	r.walks()
 	r.drain()
 	r.census()
 }
