@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,9 +164,9 @@ func TestA35ASecondAttemptBesideTheFirstHasItsAnswer(t *testing.T) {
 		for n := 0; ; n++ {
 			table := furnished(t)
 			stopped, second := false, ""
-			calls := 0
+			var calls atomic.Int64
 			slow := Through(func(ctx context.Context, c Call) Answer {
-				if calls++; calls == n+1 { // before this call the second attempt comes and goes
+				if calls.Add(1) == int64(n)+1 { // before this call the second attempt comes and goes
 					stopped = true
 					var err error
 					if second, err = q.do(ctx, storeOn(t, table)); err != nil {
