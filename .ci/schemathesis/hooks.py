@@ -67,9 +67,19 @@ def consistent(body):
     return body
 
 
-# A pool and a sequence that have enough for every request, and the operations that would put an end to that.
+# A pool and a sequence that have enough for every request, and the operations that would put an end to that: they get
+# what was made for them, each thing by two requests.
 STEADY = {"pool": "stock", "sequence": "bills"}
 UNSETTLING = {f"{what}{of}" for what in ["delete", "pause", "drain", "put"] for of in ["Pool", "Sequence"]}
+MADE = itertools.count()
+last = {"pool": "pool-0", "sequence": "sequence-0"}
+
+# A change of these may be refused for what is there: some of it is fixed when it is made, and no limit goes below what was
+# handed out. Without If-Match they make, or find the same, or ask for the version.
+BOUND = {"putPool", "putSequence"}
+
+# What may be taken at once, and whether a key is required, is for each pool and sequence to say.
+TAKING = {"claim", "lease", "next"}
 
 
 @schemathesis.hook
@@ -87,10 +97,17 @@ def after_load_schema(context, schema):
 
 
 def at_home(operation, path):
-    """Half of the requests are for what is there: names that somebody made up find nothing."""
-    if operation in UNSETTLING or not path:
-        return path
-    return {name: STEADY[name] if name in STEADY and len(value) % 2 else value for name, value in path.items()}
+    """Half of the names that are made up, those of the examples, and those that were learned from answers become those of
+    what is there: others find nothing."""
+    if operation in TAKING:
+        return {name: STEADY[name] for name in path}
+    named = lambda value: value in ("vouchers", "invoices", *STEADY.values()) or len(value) % 2
+    if operation not in UNSETTLING:
+        return {name: STEADY[name] if name in STEADY and named(value) else value for name, value in path.items()}
+    for name in path:
+        if operation in BOUND and named(path[name]):
+            last[name] = f"{name}-{next(MADE) // 2}"
+    return {name: last[name] if named(value) else value for name, value in path.items()}
 
 
 # The key of the examples would be that of an earlier request nearly always: each request gets its own.
@@ -100,17 +117,25 @@ ORDERS = itertools.count()
 
 @schemathesis.hook
 def map_case(context, case):
-    """Keeps what is meant to be good to the rules above. What is meant to be bad stays as it is, but for its key."""
-    if (case.headers or {}).get("Idempotency-Key") == EXAMPLE_KEY:
-        case.headers = {**case.headers, "Idempotency-Key": f"order-{next(ORDERS)}"}
-    if case.meta is None or not case.meta.generation.mode.is_positive:
+    """Keeps what is meant to be good to the rules above. What is meant to be bad keeps its faults."""
+    operation = case.operation.definition.raw["operationId"]
+    headers = dict(case.headers or {})
+    if headers.get("Idempotency-Key") == EXAMPLE_KEY:
+        headers["Idempotency-Key"] = f"order-{next(ORDERS)}"
+    good = case.meta is not None and case.meta.generation.mode.is_positive
+    if good and operation in BOUND:
+        headers.pop("If-Match", None)
+    if headers != dict(case.headers or {}):
+        case.headers = headers
+    if case.path_parameters and (good or operation in UNSETTLING):
+        path = at_home(operation, case.path_parameters)
+        if path != case.path_parameters:
+            case.path_parameters = path
+    if not good:
         return case
     body = consistent(whole(case.body))
     if repr(body) != repr(case.body):
         case.body = body
-    path = at_home(case.operation.definition.raw.get("operationId"), case.path_parameters)
-    if path != case.path_parameters:
-        case.path_parameters = path
     if case.query:
         kept = dict(case.query)
         if case.media_type == "application/json":
