@@ -90,7 +90,7 @@ func closeAll(v any) {
 // defineFormats gives the formats that JSON Schema does not know the meaning that they have in the domain.
 func defineFormats() {
 	text := func(name string, check func(string) error) {
-		openapi3.DefineStringFormatCallback(name, check)
+		openapi3.DefineStringFormatValidator(name, openapi3.NewCallbackValidator(check))
 	}
 	text("idpool-id", alloc.CheckID)
 	text("idpool-number", func(s string) error {
@@ -142,9 +142,7 @@ func checked(t testing.TB, h http.Handler) http.Handler {
 		if err := c.check(r, sent.Bytes(), rec); err != nil {
 			t.Errorf("against openapi.yaml: %s %.200s %.300s\nanswered by %d %.500s\n%v", r.Method, r.URL, &sent, rec.Code, rec.Body, err)
 		}
-		for name, values := range rec.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), rec.Header())
 		w.WriteHeader(rec.Code)
 		if _, err := w.Write(rec.Body.Bytes()); err != nil {
 			t.Error(err)
