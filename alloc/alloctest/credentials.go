@@ -155,7 +155,7 @@ var credentialCases = []testCase{
 		for _, limit := range []int{1, 2, 5, 6, 100} {
 			var got []string
 			for _, c := range pages(w, "ListCredentials", limit, func(after alloc.CredentialID) ([]alloc.Credential, error) {
-				return w.open().ListCredentials(w.Context(), after, limit)
+				return w.elsewhere().ListCredentials(w.Context(), after, limit)
 			}, func(c alloc.Credential) alloc.CredentialID { return c.ID }) {
 				w.sameCredential(c, w.readCredential(c.ID))
 				got = append(got, string(c.ID))
@@ -236,7 +236,7 @@ func someHash(of string) string { return fmt.Sprintf("%064x", of)[:64] }
 
 func (w *world) readCredential(id alloc.CredentialID) alloc.Credential {
 	w.Helper()
-	c, err := w.open().Credential(w.Context(), id)
+	c, err := w.elsewhere().Credential(w.Context(), id)
 	w.ok(err, "Credential")
 	return c
 }

@@ -79,10 +79,10 @@ var quotaCases = []testCase{
 // hour is the present one's beginning.
 func (w *world) hour() time.Time { return w.clock.Now().Truncate(time.Hour) }
 
-// takes takes of a quota in a new process and stops the test unless it gets so many.
+// takes takes of a quota in another process and stops the test unless it gets so many.
 func (w *world) takes(id alloc.CredentialID, hour time.Time, n, limit, want alloc.Count, what string) {
 	w.Helper()
-	got, err := w.open().TakeQuota(w.Context(), id, hour, n, limit)
+	got, err := w.elsewhere().TakeQuota(w.Context(), id, hour, n, limit)
 	w.ok(err, "TakeQuota")
 	equal(w, got, want, what)
 }

@@ -16,8 +16,8 @@ var settleFaultCases = []testCase{
 			pool := alloc.PoolName(fmt.Sprintf("p-%d", i))
 			w.full(pool, 6)
 			for _, e := range theEvents {
-				c := w.claim(w.open(), holdOrder(pool, 2, aHold))
-				f := NewFaulty(w.open(), Script("Settle", faults...))
+				c := w.claim(w.elsewhere(), holdOrder(pool, 2, aHold))
+				f := NewFaulty(w.elsewhere(), Script("Settle", faults...))
 				settled, err := w.settlePatiently(f, settleOrder(e, c))
 				w.ok(err, fmt.Sprintf("%s after the faults %v", e, faults))
 				equal(w, settled.State, alloc.StateHeld.On(e).To, "state")

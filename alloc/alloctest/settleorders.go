@@ -108,7 +108,7 @@ func (w *world) refuseSome(s alloc.Store, o alloc.SettleOrder, want []alloc.IDFa
 // records reads those of the IDs that the pool knows.
 func (w *world) records(pool alloc.PoolName, ids []alloc.ID) map[alloc.ID]alloc.IDRecord {
 	w.Helper()
-	known, s := map[alloc.ID]alloc.IDRecord{}, w.open()
+	known, s := map[alloc.ID]alloc.IDRecord{}, w.elsewhere()
 	for _, id := range ids {
 		r, err := s.Inspect(w.Context(), pool, id)
 		if !alloc.Is(err, alloc.CodeIDNotFound) {
@@ -119,10 +119,10 @@ func (w *world) records(pool alloc.PoolName, ids []alloc.ID) map[alloc.ID]alloc.
 	return known
 }
 
-// inspect reads an ID in a new process.
+// inspect reads an ID in another process.
 func (w *world) inspect(pool alloc.PoolName, id alloc.ID) alloc.IDRecord {
 	w.Helper()
-	r, err := w.open().Inspect(w.Context(), pool, id)
+	r, err := w.elsewhere().Inspect(w.Context(), pool, id)
 	w.ok(err, "Inspect")
 	return r
 }

@@ -20,7 +20,7 @@ var settlePoolCases = []testCase{
 			for _, fault := range []alloc.IDFault{{ID: "nobody's", Code: alloc.CodeIDNotFound}, {ID: other.IDs[1], Code: alloc.CodeNotOwner}} {
 				for _, at := range []int{0, 3, 6} {
 					ids := append(append(append([]alloc.ID{}, c.IDs[:at]...), fault.ID), c.IDs[at:]...)
-					w.refuseSome(w.open(), settleOrder(e, c, ids...), []alloc.IDFault{fault}, fmt.Sprintf("%s of a batch with %q at %d", e, fault.ID, at))
+					w.refuseSome(w.elsewhere(), settleOrder(e, c, ids...), []alloc.IDFault{fault}, fmt.Sprintf("%s of a batch with %q at %d", e, fault.ID, at))
 				}
 			}
 			w.are(pool, c.IDs, alloc.StateHeld)

@@ -23,7 +23,7 @@ var settleCases = []testCase{
 			w.full(pool, 2*len(theEvents))
 			for _, e := range theEvents {
 				for _, o := range []alloc.ClaimOrder{holdOrder(pool, 1, aHold), keyedHold(pool, 1, aHold, string(e))} {
-					c := w.claim(w.open(), o)
+					c := w.claim(w.elsewhere(), o)
 					reach(c)
 					w.follows(c, name, e)
 				}
@@ -144,7 +144,7 @@ var settleCases = []testCase{
 				for _, e := range theEvents {
 					o := settleOrder(e, c)
 					o.Token = token
-					w.refuseSettle(w.open(), o, alloc.CodeNotOwner, fmt.Sprintf("%s of %q with the token %q", e, c.IDs[0], token))
+					w.refuseSettle(s, o, alloc.CodeNotOwner, fmt.Sprintf("%s of %q with the token %q", e, c.IDs[0], token))
 				}
 			}
 		}
@@ -202,12 +202,13 @@ var settleCases = []testCase{
 // the table of states is kept.
 func (w *world) follows(c alloc.Claim, state alloc.State, e alloc.Event) {
 	w.Helper()
+	s := w.open()
 	for _, from := range []alloc.State{state, state.On(e).To} {
 		o, t := settleOrder(e, c), from.On(e)
 		if t.Effect == alloc.EffectRefuse {
-			w.refuseSettle(w.open(), o, alloc.RefusalOf(from), fmt.Sprintf("%s of what is %s", e, from))
+			w.refuseSettle(s, o, alloc.RefusalOf(from), fmt.Sprintf("%s of what is %s", e, from))
 		} else {
-			w.settleAs(w.open(), o, t.To)
+			w.settleAs(s, o, t.To)
 		}
 		r := w.inspect(c.Pool, c.IDs[0])
 		equal(w, r.State, t.To, fmt.Sprintf("state after %s of what was %s", e, from))

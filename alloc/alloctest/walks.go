@@ -112,13 +112,14 @@ var walkCases = []testCase{
 	}},
 }
 
-// walk walks from beginning to end, each page in another process, and stops the test if it meets an ID twice or does not
+// walk walks from beginning to end, each page in another process than the last, and stops the test if it meets an ID twice or does not
 // end.
 func (w *world) walk(pool alloc.PoolName, state alloc.State, limit int) (met []alloc.IDRecord) {
 	w.Helper()
 	seen, mark := map[alloc.ID]bool{}, ""
-	for range 1000 {
-		page, next, err := w.open().WalkIDs(w.Context(), pool, state, mark, limit)
+	stores := []alloc.Store{w.elsewhere(), w.open()}
+	for i := range 1000 {
+		page, next, err := stores[i%2].WalkIDs(w.Context(), pool, state, mark, limit)
 		w.ok(err, "WalkIDs")
 		for _, r := range page {
 			if seen[r.ID] || r.Pool != pool || state != "" && r.State != state {

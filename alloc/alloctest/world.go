@@ -16,6 +16,7 @@ type world struct {
 	fixture Fixture
 	clock   *Clock
 	book    book
+	other   alloc.Store // see elsewhere
 }
 
 func newWorld(tb testing.TB, f Fixture) *world {
@@ -26,6 +27,16 @@ func newWorld(tb testing.TB, f Fixture) *world {
 func (w *world) open() alloc.Store {
 	w.Helper()
 	return w.fixture.Open(w.TB, w.clock.Now)
+}
+
+// elsewhere is a process that only the case itself uses, one call after the other, where any but the one at work will do:
+// opening one for each call is dear on some engines.
+func (w *world) elsewhere() alloc.Store {
+	w.Helper()
+	if w.other == nil {
+		w.other = w.open()
+	}
+	return w.other
 }
 
 // callers is how many callers come at once.
