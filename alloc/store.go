@@ -81,8 +81,11 @@ type Claims interface {
 	//
 	// With o.Hold the IDs are held, not claimed, until At + Hold. After that they come back by themselves, by the next
 	// Sweep at the latest, unless they were confirmed, released or retired; also when the answer of the claim was lost and
-	// nobody ever calls again. At is the time of the first request with the key. In a pool that forgets, an ID is
-	// forgotten when its hold is confirmed (with a key: when the key has expired).
+	// nobody ever calls again. At is the time of the first request with the key.
+	//
+	// A pool that forgets does so with an ID at once where it is claimed without a key, KeyRetention after At where it is
+	// claimed with one, and KeyRetention after its confirmation where it was held. Until then it is claimed like any
+	// other: known, settled by its owner, in conflict with a seeding. After that it counts as absent.
 	Claim(ctx context.Context, o ClaimOrder) (Claim, error)
 
 	// Settle confirms, releases or retires IDs by the token of their claim, each as State.On says; PoolConfig.Settles says
@@ -94,7 +97,10 @@ type Claims interface {
 	// after Sweep, not before, and never while its pool is deleted. CodePoolNotFound, CodeIDNotFound, CodeNotOwner,
 	// CodeIDRetired, CodePoolDamaged.
 	//
-	// In a pool that forgets, an ID claimed without a key, or confirmed without one, is gone: CodeIDNotFound.
+	// After an Unknown outcome the same order is to be repeated until its outcome is known, and no other event sent before:
+	// what was begun may still be carried out, a release by a later Sweep, also of an ID that was confirmed in between.
+	//
+	// In a pool that forgets, what it has forgotten is CodeIDNotFound. A confirmed hold is not, for as long as Claim says.
 	Settle(ctx context.Context, o SettleOrder) (Settled, error)
 
 	// Inspect reads one ID, strongly. CodePoolNotFound, CodeIDNotFound.

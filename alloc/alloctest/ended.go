@@ -133,6 +133,9 @@ var endedCases = []testCase{
 			w.replayEnded(w.open(), o, first, first.IDs[2:], alloc.StateReturning)
 			w.refuse(w.open(), all, alloc.CodeKeyEnded, "Claim with a key whose hold has ended")
 		}
+		w.claim(w.open(), order("p", 2)) // the pool forgets both at once, which the keys have no longer
+		w.replayEnded(w.open(), o, first, first.IDs[2:], alloc.StateReturning)
+		w.refuse(w.open(), all, alloc.CodeKeyEnded, "Claim with a key whose hold has ended, and another has its ID")
 		equal(w, len(held.IDs), 1, "IDs held")
 		w.confirmedForgetting()
 	}},

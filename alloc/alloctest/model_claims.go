@@ -57,8 +57,8 @@ func (d *modelData) replayed(first alloc.Claim) (alloc.Claim, error) {
 	again.IDs, again.Replayed = slices.Clone(first.IDs), true
 	for _, id := range first.IDs {
 		switch r := d.pools[first.Pool].ids[id]; {
-		case r == nil: // forgotten, which comes of being claimed
-		case r.Token != first.Token || r.State == alloc.StateReturning:
+		case r == nil, // it came back, and was forgotten when another had it: nothing of a key is before that has expired
+			r.Token != first.Token, r.State == alloc.StateReturning:
 			again.Ended = append(again.Ended, alloc.EndedID{ID: id, State: alloc.StateReturning})
 		case r.State == alloc.StateRetired:
 			again.Ended = append(again.Ended, alloc.EndedID{ID: id, State: alloc.StateRetired})
@@ -70,8 +70,8 @@ func (d *modelData) replayed(first alloc.Claim) (alloc.Claim, error) {
 	return again, nil
 }
 
-// take marks the IDs of a claim as taken. A pool that forgets drops those of a keyless claim at once, those of a keyless
-// hold when it is confirmed; those of a key are needed for its repeats, so Sweep drops them when the key has expired.
+// take marks the IDs of a claim as taken. A pool that forgets drops those of a keyless claim at once; those of a key are
+// needed for its repeats, so Sweep drops them when the key has expired.
 func (p *modelPool) take(o alloc.ClaimOrder, c alloc.Claim) {
 	for _, id := range c.IDs {
 		if p.Config.Policy == alloc.PolicyForget && o.Key == nil && c.State == alloc.StateClaimed {
@@ -80,7 +80,7 @@ func (p *modelPool) take(o alloc.ClaimOrder, c alloc.Claim) {
 		}
 		r := p.ids[id]
 		r.State, r.Token, r.By, r.At, r.HeldUntil = c.State, c.Token, o.By, c.At, c.HeldUntil
-		r.Owner, r.Metadata, r.keyed = o.Owner, maps.Clone(o.Metadata), o.Key != nil
+		r.Owner, r.Metadata, r.forget = o.Owner, maps.Clone(o.Metadata), c.At.Add(alloc.KeyRetention)
 	}
 }
 

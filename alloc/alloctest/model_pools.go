@@ -2,6 +2,7 @@ package alloctest
 
 import (
 	"context"
+	"time"
 
 	"idpool/alloc"
 )
@@ -9,8 +10,8 @@ import (
 // modelID is an ID with what no client sees of it.
 type modelID struct {
 	alloc.IDRecord
-	last  alloc.Token // of whoever gave it back last
-	keyed bool        // it was taken with a key
+	last   alloc.Token // of whoever gave it back last
+	forget time.Time   // when a pool that forgets does so with it, while it is claimed
 }
 
 // modelPool is a pool with all that was ever seeded into it.

@@ -26,7 +26,7 @@ func (m *Model) Settle(ctx context.Context, o alloc.SettleOrder) (settled alloc.
 			return alloc.Refused(o.Event, faults)
 		}
 		for _, id := range o.IDs {
-			p.settle(id, event, o.Token)
+			p.settle(id, event, o.Token, m.now())
 		}
 		settled = alloc.Settled{Pool: o.Pool, IDs: slices.Clone(o.IDs), State: settledAs[event]}
 		return nil
@@ -58,18 +58,18 @@ func (p *modelPool) settles(id alloc.ID, event alloc.Event, token alloc.Token) (
 	}
 }
 
-// settle lets an event happen that can.
-func (p *modelPool) settle(id alloc.ID, event alloc.Event, token alloc.Token) {
+// settle lets an event happen that can. What is confirmed stays known for the retention of a key, so that a repeat of the
+// confirmation finds it.
+func (p *modelPool) settle(id alloc.ID, event alloc.Event, token alloc.Token, now time.Time) {
 	t, _ := p.settles(id, event, token)
 	if t.Effect != alloc.EffectMove {
 		return
 	}
 	r := p.ids[id]
-	if event == alloc.EventConfirm && p.Config.Policy == alloc.PolicyForget && !r.keyed {
-		p.drop(id)
-		return
-	}
 	r.State, r.HeldUntil = t.To, time.Time{}
+	if event == alloc.EventConfirm {
+		r.forget = now.Add(alloc.KeyRetention)
+	}
 }
 
 // Sweep implements alloc.Claims. The Model keeps nothing anywhere else, so a sweep ends holds, brings back what is on its
@@ -106,13 +106,13 @@ func (p *modelPool) bringBack(now time.Time) (n alloc.Count) {
 	return n
 }
 
-// forgetDue drops what a key had claimed that has expired, where that is the policy.
+// forgetDue drops what was claimed with a key that has expired, or confirmed as long ago, where that is the policy.
 func (p *modelPool) forgetDue(now time.Time) {
 	if p.Config.Policy != alloc.PolicyForget {
 		return
 	}
 	for id, r := range p.ids {
-		if r.State == alloc.StateClaimed && !now.Before(r.At.Add(alloc.KeyRetention)) {
+		if r.State == alloc.StateClaimed && !now.Before(r.forget) {
 			p.drop(id)
 		}
 	}

@@ -61,8 +61,14 @@ var settleMutants = []mutant{
 	{"a paused or deleted pool settles nothing", []string{"it works in a paused and in a draining", "it works in a deleted pool", "what is held of a pool that is deleted"}, func(m *Model) alloc.Store {
 		return shut{m}
 	}},
-	{"a pool that forgets keeps what was confirmed", []string{"a pool that forgets has forgotten what was claimed"}, func(m *Model) alloc.Store {
-		return keepingConfirmed{m}
+	{"a pool that forgets does so at once with what was confirmed", []string{"in a pool that forgets a confirmation is repeated"}, func(m *Model) alloc.Store {
+		return forgettingConfirmed{m, 0}
+	}},
+	{"a pool that forgets does so with its key with what was confirmed", []string{"in a pool that forgets a confirmation is repeated"}, func(m *Model) alloc.Store {
+		return forgettingConfirmed{m, time.Second}
+	}},
+	{"a pool that forgets keeps what was confirmed", []string{"in a pool that forgets a confirmation is repeated"}, func(m *Model) alloc.Store {
+		return forgettingConfirmed{m, 400 * 24 * time.Hour}
 	}},
 	{"what comes back keeps its generation", []string{"an ID that came back stands as", "one ID is held, comes back"}, func(m *Model) alloc.Store {
 		return ageless{m}
@@ -224,11 +230,25 @@ func (s shut) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, e
 	return s.Model.Settle(ctx, o)
 }
 
-type keepingConfirmed struct{ *Model }
+// forgettingConfirmed forgets what was confirmed after another time.
+type forgettingConfirmed struct {
+	*Model
+	after time.Duration
+}
 
-func (s keepingConfirmed) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, error) {
-	spoil(s.Model, o.Pool, func(_ *modelPool, r *modelID) { r.keyed = true })
-	return s.Model.Settle(ctx, o)
+func (s forgettingConfirmed) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, error) {
+	settled, err := s.Model.Settle(ctx, o)
+	if err == nil && o.Event == alloc.EventConfirm {
+		spoil(s.Model, o.Pool, func(p *modelPool, r *modelID) {
+			if p.Config.Policy == alloc.PolicyForget && slices.Contains(o.IDs, r.ID) {
+				r.forget = s.now().Add(s.after)
+			}
+		})
+		if s.after == 0 {
+			_, _ = s.Sweep(ctx, o.Pool)
+		}
+	}
+	return settled, err
 }
 
 type ageless struct{ *Model }

@@ -143,7 +143,7 @@ func (m *machine) advance(d time.Duration) {
 	}
 }
 
-// expiries are the times at which keys expire or have expired, and holds end.
+// expiries are the times at which keys expire or have expired, holds end and IDs are forgotten.
 func (m *machine) expiries() (ends []time.Time) {
 	for _, k := range m.model.data.claims {
 		ends = append(ends, k.born.Add(alloc.KeyRetention))
@@ -156,8 +156,11 @@ func (m *machine) expiries() (ends []time.Time) {
 	}
 	for _, p := range m.model.data.pools {
 		for _, r := range p.ids {
-			if r.State == alloc.StateHeld {
+			switch {
+			case r.State == alloc.StateHeld:
 				ends = append(ends, r.HeldUntil)
+			case r.State == alloc.StateClaimed && p.Config.Policy == alloc.PolicyForget:
+				ends = append(ends, r.forget)
 			}
 		}
 	}

@@ -82,9 +82,6 @@ func (m *machine) settleClaim(t *rapid.T, c claimedTwice) {
 	} else if g, w := fmt.Sprint(asError(gotErr).IDs), fmt.Sprint(asError(wantErr).IDs); g != w {
 		m.w.Fatalf("%s: got the refusal of %s, the model has %s", what, g, w)
 	}
-	if c.got.Pool == m.pools[1] {
-		m.sweep() // what is confirmed may be forgotten at once or by the next sweep
-	}
 }
 
 // lapsed reports whether one of the IDs came back to its pool although nobody released it.

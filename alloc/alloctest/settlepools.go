@@ -121,29 +121,48 @@ var settlePoolCases = []testCase{
 		}
 		w.refuseSettle(w.open(), settleOrder(alloc.EventConfirm, c, c.IDs[1]), alloc.CodeNotOwner, "confirm of what was released")
 	}},
-	{"a pool that forgets has forgotten what was claimed without a key, or confirmed without one", func(w *world) {
-		w.forgetting("p", 6)
-		c, held := w.claim(w.open(), order("p", 2)), w.claim(w.open(), holdOrder("p", 3, aHold))
-		w.confirm(w.open(), held, held.IDs[:2]...)
-		for _, ids := range [][]alloc.ID{c.IDs, held.IDs[:2]} {
-			for _, id := range ids {
-				_, err := w.open().Inspect(w.Context(), "p", id)
-				w.want(err, alloc.CodeIDNotFound, "Inspect of a forgotten ID")
-			}
-		}
+	{"a pool that forgets has forgotten what was claimed without a key", func(w *world) {
+		w.forgetting("p", 2)
+		c := w.claim(w.open(), order("p", 2))
+		w.gone("p", c.IDs)
 		for _, e := range theEvents {
-			for _, o := range []alloc.SettleOrder{settleOrder(e, c), settleOrder(e, held, held.IDs[:2]...)} {
-				_, err := w.open().Settle(w.Context(), o)
-				got := w.wantError(err, alloc.CodeIDNotFound, string(e)+" of forgotten IDs")
-				equal(w, len(got.IDs), 2, "IDs that the refusal names")
-			}
+			_, err := w.open().Settle(w.Context(), settleOrder(e, c))
+			got := w.wantError(err, alloc.CodeIDNotFound, string(e)+" of forgotten IDs")
+			equal(w, len(got.IDs), 2, "IDs that the refusal names")
 		}
-		w.release(w.open(), held, held.IDs[2])
-		w.sweep("p")
-		w.book.forgot("p", held.IDs[:2])
-		w.clock.Advance(stateDelay)
-		w.seedNew("p", "second", held.IDs[:2])
-		equal(w, w.drain(w.open(), "p"), 4, "IDs that can be claimed")
+	}},
+	{"in a pool that forgets a confirmation is repeated with success, and what it confirmed can be settled", func(w *world) {
+		for name, hold := range map[alloc.PoolName]func(pool alloc.PoolName) alloc.ClaimOrder{
+			"keyless": func(pool alloc.PoolName) alloc.ClaimOrder { return holdOrder(pool, 4, alloc.MaxHold) },
+			"keyed":   func(pool alloc.PoolName) alloc.ClaimOrder { return keyedHold(pool, 4, alloc.MaxHold, "k") },
+		} {
+			w.forgetting(name, 4)
+			c := w.claim(w.open(), hold(name))
+			w.clock.Advance(expiry) // also with a key it is the confirmation that counts
+			w.confirm(w.open(), c)
+			for range 2 {
+				w.confirm(w.open(), c)
+				w.are(name, c.IDs, alloc.StateClaimed)
+				for _, outcome := range w.seed(w.open(), name, "early", c.IDs) {
+					equal(w, outcome, alloc.SeedConflict, "outcome of a confirmed ID")
+				}
+				w.clock.Advance(beforeEnd / 2)
+				w.sweep(name)
+			}
+			w.confirm(w.open(), c) // which does not put off that it is forgotten
+			w.release(w.open(), c, c.IDs[0])
+			w.retire(w.open(), c, c.IDs[1])
+			w.sweep(name)
+			w.are(name, c.IDs[:1], alloc.StateFree)
+			w.clock.Advance(2 * time.Second)
+			w.sweep(name)
+			w.gone(name, c.IDs[2:])
+			w.are(name, c.IDs[1:2], alloc.StateRetired)
+			w.refuseSettle(w.open(), settleOrder(alloc.EventRelease, c, c.IDs[2:]...), alloc.CodeIDNotFound, "release of forgotten IDs")
+			w.book.forgot(name, c.IDs[2:])
+			w.seedNew(name, "second", c.IDs[2:])
+			equal(w, w.drain(w.open(), name), 3, "IDs that can be claimed")
+		}
 	}},
 	{"a pool that forgets takes back what was held or claimed with a key, and keeps what was retired", func(w *world) {
 		w.forgetting("p", 7)
@@ -158,12 +177,18 @@ var settlePoolCases = []testCase{
 		w.are("p", []alloc.ID{c.IDs[0], held.IDs[0], held.IDs[2], lapsed.IDs[0]}, alloc.StateFree)
 		w.clock.Advance(expiry)
 		w.sweep("p")
-		for _, id := range []alloc.ID{c.IDs[2], held.IDs[1]} {
-			_, err := w.open().Inspect(w.Context(), "p", id)
-			w.want(err, alloc.CodeIDNotFound, "Inspect of what its key claimed, after the key has expired")
-		}
+		w.gone("p", []alloc.ID{c.IDs[2], held.IDs[1]})
 		w.are("p", c.IDs[1:2], alloc.StateRetired)
 		equal(w, w.seed(w.open(), "p", "second", c.IDs[1:2])[0], alloc.SeedConflict, "outcome of a retired ID")
 		equal(w, w.drain(w.open(), "p"), 4, "IDs that can be claimed")
 	}},
+}
+
+// gone stops the test unless the pool does not know the IDs.
+func (w *world) gone(pool alloc.PoolName, ids []alloc.ID) {
+	w.Helper()
+	for _, id := range ids {
+		_, err := w.elsewhere().Inspect(w.Context(), pool, id)
+		w.want(err, alloc.CodeIDNotFound, "Inspect of a forgotten ID")
+	}
 }
