@@ -4,6 +4,7 @@ import (
 	"context"
 	dbsql "database/sql"
 	"encoding/json"
+	"time"
 
 	"idpool/alloc"
 )
@@ -45,7 +46,7 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 		c.IDs, err = list(t, scanID, forgetRows, p.number, o.Count)
 	} else {
 		c.IDs, err = list(t, scanID, takeRows, p.number, o.Count, c.State, c.Token, o.By, o.Owner, metadata, instant(at),
-			optional(c.HeldUntil), answeringKey(p, o))
+			optional(c.HeldUntil), forgetAt(p, c.State, at))
 	}
 	if err != nil {
 		return alloc.Claim{}, err
@@ -63,20 +64,11 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 	return c, err
 }
 
-// answeringKey is the key that is kept with an ID, nil for none: a confirmation in a pool that forgets looks at it.
-func answeringKey(p poolRow, o alloc.ClaimOrder) *string {
-	if p.Config.Policy != alloc.PolicyForget || o.Key == nil || o.Hold == 0 {
-		return nil
-	}
-	return &o.Key.Hash
-}
-
 // The statements of a claim. Both find their rows in the index of free ones, oldest first.
 const (
 	freeRows = `SELECT n FROM ids WHERE pool = $1 AND state = 'free' ORDER BY n LIMIT $2`
-	takeRows = `UPDATE ids SET state = $3, token = $4, client = $5, owner = $6, metadata = $7, taken = $8, hold_until = $9, key_hash = $10
+	takeRows = `UPDATE ids SET state = $3, token = $4, client = $5, owner = $6, metadata = $7, taken = $8, hold_until = $9, forget_at = $10
 		WHERE n IN (` + freeRows + `) RETURNING id`
-	forgetRows = `DELETE FROM ids WHERE n IN (` + freeRows + `) RETURNING id`
 )
 
 func scanID(row scanner) (id alloc.ID, err error) {
@@ -87,33 +79,41 @@ func scanID(row scanner) (id alloc.ID, err error) {
 // Inspect reads one ID.
 func (s *Store) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (alloc.IDRecord, error) {
 	return read(ctx, s.reader, func(t *tx) (alloc.IDRecord, error) {
-		found, err := list(t, scanRecord, `SELECT `+recordColumns+`
+		found, err := list(t, scanKnown, `SELECT `+recordColumns+`
 			FROM pools p LEFT JOIN ids i ON i.pool = p.pool AND i.id = $2 WHERE p.name = $1`, pool, id)
 		switch {
 		case err != nil:
 			return alloc.IDRecord{}, err
 		case len(found) == 0:
 			return alloc.IDRecord{}, noPool(pool)
-		case found[0].ID == "":
+		case found[0].ID == "" || found[0].forgotten(s.clock()):
 			return alloc.IDRecord{}, alloc.Errorf(alloc.CodeIDNotFound, "the pool %q does not know this ID", pool)
 		}
 		found[0].Pool = pool
-		return found[0], nil
+		return found[0].IDRecord, nil
 	})
 }
 
+// known is what the pool has of an ID, and when it forgets that.
+type known struct {
+	alloc.IDRecord
+	forgetAt time.Time // zero for never
+}
+
+func (k known) forgotten(now time.Time) bool { return over(k.forgetAt, now) }
+
 // recordColumns are the columns of a record, of a row i that may be missing.
 const recordColumns = `coalesce(i.id, ''), coalesce(i.state, ''), coalesce(i.generation, 0), coalesce(i.job, ''),
-	coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken, i.hold_until`
+	coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken, i.hold_until, i.forget_at`
 
-func scanRecord(row scanner) (r alloc.IDRecord, err error) {
+func scanKnown(row scanner) (r known, err error) {
 	var metadata dbsql.NullString
-	var taken, held dbsql.NullInt64
-	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken, &held)
+	var taken, held, forget dbsql.NullInt64
+	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken, &held, &forget)
 	if err != nil {
 		return r, err
 	}
-	r.At, r.HeldUntil = momentOf(taken), momentOf(held)
+	r.At, r.HeldUntil, r.forgetAt = momentOf(taken), momentOf(held), momentOf(forget)
 	if metadata.Valid {
 		err = json.Unmarshal([]byte(metadata.String), &r.Metadata)
 	}

@@ -129,20 +129,21 @@ const walkIDs = `SELECT ` + recordColumns + ` FROM ids i WHERE i.pool = $1 AND i
 func (s *Store) WalkIDs(
 	ctx context.Context, pool alloc.PoolName, state alloc.State, mark string, limit int,
 ) (page []alloc.IDRecord, next string, err error) {
-	records, err := read(ctx, s.reader, func(t *tx) ([]alloc.IDRecord, error) {
+	records, err := read(ctx, s.reader, func(t *tx) ([]known, error) {
 		p, err := t.pool(pool)
 		if err != nil {
 			return nil, err
 		}
-		return list(t, scanRecord, walkIDs, p.number, mark, limit)
+		return list(t, scanKnown, walkIDs, p.number, mark, limit)
 	})
 	if err != nil {
 		return nil, "", err
 	}
+	now := s.clock()
 	for _, r := range records {
-		if state == "" || r.State == state {
+		if (state == "" || r.State == state) && !r.forgotten(now) {
 			r.Pool = pool
-			page = append(page, r)
+			page = append(page, r.IDRecord)
 		}
 	}
 	if n := len(records); n > 0 && n == limit {

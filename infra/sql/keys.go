@@ -10,41 +10,35 @@ import (
 
 // claimKey is the idempotency record of a claim.
 type claimKey struct {
-	hash        string
 	fingerprint string
 	pool        int64
 	ids         []alloc.ID
 	token       alloc.Token
 	at          time.Time
-	expires     time.Time
 	heldUntil   time.Time // zero where the IDs were claimed for good
 }
 
-const claimKeyColumns = `hash, fingerprint, pool, ids, token, at, expires, hold_until`
+const claimKeyColumns = `fingerprint, pool, ids, token, at, hold_until`
 
 func scanClaimKey(row scanner) (k claimKey, err error) {
 	var ids string
-	var at, expires int64
+	var at int64
 	var held dbsql.NullInt64
-	if err = row.Scan(&k.hash, &k.fingerprint, &k.pool, &ids, &k.token, &at, &expires, &held); err != nil {
+	if err = row.Scan(&k.fingerprint, &k.pool, &ids, &k.token, &at, &held); err != nil {
 		return k, err
 	}
-	k.at, k.expires, k.heldUntil = moment(at), moment(expires), momentOf(held)
+	k.at, k.heldUntil = moment(at), momentOf(held)
 	return k, json.Unmarshal([]byte(ids), &k.ids)
 }
 
 // replayClaim answers from the record of the order's key; found is false where there is none that has not expired. It
 // comes before every look at the pool's state: a replay needs no free ID and no active pool.
 func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, found bool, err error) {
-	records, err := list(t, scanClaimKey, `SELECT `+claimKeyColumns+` FROM claim_keys WHERE hash = $1`, o.Key.Hash)
+	records, err := list(t, scanClaimKey, `SELECT `+claimKeyColumns+` FROM claim_keys WHERE hash = $1 AND expires > $2`, o.Key.Hash, instant(now))
 	if err != nil || len(records) == 0 {
 		return alloc.Claim{}, false, err
 	}
 	k := records[0]
-	if !now.Before(k.expires) {
-		_, err := t.expire(k)
-		return alloc.Claim{}, false, err
-	}
 	p, err := t.pool(o.Pool)
 	if err != nil {
 		return alloc.Claim{}, false, err
@@ -88,39 +82,17 @@ func (t *tx) ended(k claimKey) (ended []alloc.EndedID, err error) {
 	return ended, nil
 }
 
-// keepClaim writes the record of a claim.
+// keepClaim writes the record of a claim, in the place of one that has expired.
 func (t *tx) keepClaim(key *alloc.Key, p poolRow, c alloc.Claim) error {
 	ids, err := json.Marshal(c.IDs)
 	if err != nil {
 		return err
 	}
-	kept, err := t.exec(`INSERT INTO claim_keys (`+claimKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (hash) DO NOTHING`,
-		key.Hash, key.Fingerprint, p.number, string(ids), c.Token, instant(c.At), instant(c.At.Add(alloc.KeyRetention)), optional(c.HeldUntil))
+	kept, err := t.exec(`INSERT INTO claim_keys (hash, expires, `+claimKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (hash) DO UPDATE SET expires = excluded.expires, fingerprint = excluded.fingerprint, pool = excluded.pool, ids = excluded.ids,
+			token = excluded.token, at = excluded.at, hold_until = excluded.hold_until WHERE claim_keys.expires <= excluded.at`,
+		key.Hash, instant(c.At.Add(alloc.KeyRetention)), key.Fingerprint, p.number, string(ids), c.Token, instant(c.At), optional(c.HeldUntil))
 	return keptKey(kept, err)
-}
-
-// expire removes a record whose time is over. A pool that forgets has kept the record's IDs for its replays until now;
-// forgotten says how many went with it.
-func (t *tx) expire(k claimKey) (forgotten alloc.Count, err error) {
-	if _, err := t.exec(`DELETE FROM claim_keys WHERE hash = $1`, k.hash); err != nil {
-		return 0, err
-	}
-	p := poolRow{number: k.pool}
-	_, err = t.row(`SELECT name, policy FROM pools WHERE pool = $1`, []any{k.pool}, &p.Name, &p.Config.Policy)
-	if err != nil || p.Config.Policy != alloc.PolicyForget {
-		return 0, err
-	}
-	for _, id := range k.ids {
-		gone, err := t.exec(`DELETE FROM ids WHERE pool = $1 AND id = $2 AND token = $3 AND state = 'claimed'`, k.pool, id, k.token)
-		if err != nil {
-			return 0, err
-		}
-		forgotten += alloc.Count(gone)
-	}
-	if forgotten == 0 {
-		return 0, nil
-	}
-	return forgotten, t.count(p, tally{}.move(alloc.StateClaimed, countForgotten, int(forgotten)))
 }
 
 // keptKey refuses a step whose key another request has taken in the meantime. Where steps run one after the other that

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"idpool/alloc"
 )
@@ -27,7 +28,7 @@ func (s *Store) seed(t *tx, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 		return nil, err
 	}
 	if p.Config.Policy != alloc.PolicyForget {
-		return t.add(p, b, 0)
+		return t.add(p, b, 0, s.clock())
 	}
 	batch := batchDigest(b.IDs)
 	outcomes, found, err := t.seedBatch(p, b.Job, batch)
@@ -35,7 +36,7 @@ func (s *Store) seed(t *tx, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 		return outcomes, err
 	}
 	at := s.clock()
-	if outcomes, err = t.add(p, b, alloc.Generation(at.Unix())); err != nil {
+	if outcomes, err = t.add(p, b, alloc.Generation(at.Unix()), at); err != nil {
 		return nil, err
 	}
 	_, err = t.exec(`INSERT INTO seed_batches (pool, job, digest, outcomes, at) VALUES ($1, $2, $3, $4, $5)`,
@@ -44,27 +45,44 @@ func (s *Store) seed(t *tx, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 }
 
 // add puts the IDs that are not there and says what became of each.
-func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation) ([]alloc.SeedOutcome, error) {
+func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation, now time.Time) ([]alloc.SeedOutcome, error) {
 	outcomes := make([]alloc.SeedOutcome, 0, len(b.IDs))
-	fresh := 0
+	by := tally{}
 	for _, id := range b.IDs {
-		inserted, err := t.exec(`INSERT INTO ids (pool, id, state, generation, job) VALUES ($1, $2, 'free', $3, $4) ON CONFLICT (pool, id) DO NOTHING`,
-			p.number, id, g, b.Job)
+		inserted, err := t.put(p, b.Job, id, g, now, by)
 		if err != nil {
 			return nil, err
 		}
 		outcome := alloc.SeedAdded
-		if inserted == 1 {
-			fresh++
-		} else if outcome, err = t.present(p, b, id); err != nil {
-			return nil, err
+		if !inserted {
+			if outcome, err = t.present(p, b, id); err != nil {
+				return nil, err
+			}
 		}
 		outcomes = append(outcomes, outcome)
 	}
-	if fresh == 0 {
-		return outcomes, nil
+	return outcomes, t.count(p, by)
+}
+
+const insertID = `INSERT INTO ids (pool, id, state, generation, job) VALUES ($1, $2, 'free', $3, $4) ON CONFLICT (pool, id) DO NOTHING`
+
+// put puts an ID that is not there, or that is to be forgotten by now, and counts that.
+func (t *tx) put(p poolRow, job alloc.JobID, id alloc.ID, g alloc.Generation, now time.Time, by tally) (bool, error) {
+	inserted, err := t.exec(insertID, p.number, id, g, job)
+	if err == nil && inserted == 0 && p.Config.Policy == alloc.PolicyForget {
+		var due int64
+		if due, err = t.exec(forgetOneDue, p.number, id, instant(now)); err != nil || due == 0 {
+			return false, err
+		}
+		by.move(alloc.StateClaimed, countForgotten, 1)
+		inserted, err = t.exec(insertID, p.number, id, g, job)
 	}
-	return outcomes, t.count(p, tally{countSeeded: fresh, alloc.StateFree: fresh})
+	if err != nil || inserted == 0 {
+		return false, err
+	}
+	by[countSeeded]++
+	by[alloc.StateFree]++
+	return true, nil
 }
 
 // present says what to answer for an ID that is there already. A batch is put as a whole: one that this job has put before

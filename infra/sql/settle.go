@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	dbsql "database/sql"
 	"slices"
 	"time"
 
@@ -19,42 +20,59 @@ func (s *Store) settle(t *tx, o alloc.SettleOrder) (alloc.Settled, error) {
 	if err != nil {
 		return alloc.Settled{}, err
 	}
-	var rows []idRow
-	var ends []alloc.Transition
-	var faults []alloc.IDFault
-	for _, id := range o.IDs {
-		row, code, err := t.idOf(p, id)
-		if err != nil {
+	now := s.clock()
+	rows, ends, codes := make([]idRow, len(o.IDs)), make([]alloc.Transition, len(o.IDs)), make([]alloc.Code, len(o.IDs))
+	for i, id := range o.IDs {
+		if rows[i], codes[i], err = t.idOf(p, id, now); err != nil {
 			return alloc.Settled{}, err
 		}
-		end := alloc.Transition{}
-		if code == "" {
-			end, code = row.settled(p.Config, o)
+		if codes[i] == "" {
+			ends[i], codes[i] = rows[i].settled(p.Config, o)
 		}
-		if code != "" {
-			faults = append(faults, alloc.IDFault{ID: id, Code: code})
-		}
-		rows, ends = append(rows, row), append(ends, end)
 	}
-	if len(faults) > 0 {
-		return alloc.Settled{}, alloc.Refused(o.Event, faults)
+	state, err := verdict(p.Config, o, ends, codes)
+	if err != nil {
+		return alloc.Settled{}, err
 	}
-	settled, by := alloc.Settled{Pool: o.Pool, IDs: o.IDs}, tally{}
+	by := tally{}
 	for i, row := range rows {
 		if ends[i].Effect == alloc.EffectRepeat {
 			continue
 		}
-		to, err := s.move(t, p, row, ends[i].To)
-		if err != nil {
+		if err := t.move(p, row, ends[i].To, now); err != nil {
 			return alloc.Settled{}, err
 		}
-		by.move(row.state, to, 1)
-		settled.State = ends[i].To
+		by.move(row.state, ends[i].To, 1)
 	}
-	if settled.State == "" && len(ends) > 0 { // all was done before
-		settled.State = ends[0].To
+	return alloc.Settled{Pool: o.Pool, IDs: o.IDs, State: state}, t.count(p, by)
+}
+
+// verdict is what all of the IDs are after the order, or why it is refused. Where a release is a retirement, IDs that
+// come back all the same (their hold was over, or they were released before that was the rule) are not the token's to
+// retire: they are a success among their like alone, as one answer is about all.
+func verdict(c alloc.PoolConfig, o alloc.SettleOrder, ends []alloc.Transition, codes []alloc.Code) (alloc.State, error) {
+	back := 0
+	for i, end := range ends {
+		if codes[i] == "" && end.To == alloc.StateReturning {
+			back++
+		}
 	}
-	return settled, t.count(p, by)
+	mixed := c.Settles(o.Event) == alloc.EventRetire && back > 0 && back < len(ends)
+	var state alloc.State
+	var faults []alloc.IDFault
+	for i, code := range codes {
+		state = ends[i].To
+		if mixed && code == "" && ends[i].To == alloc.StateReturning {
+			code = alloc.CodeNotOwner
+		}
+		if code != "" {
+			faults = append(faults, alloc.IDFault{ID: o.IDs[i], Code: code})
+		}
+	}
+	if len(faults) > 0 {
+		return "", alloc.Refused(o.Event, faults)
+	}
+	return state, nil
 }
 
 // idRow is what decides about an ID.
@@ -63,15 +81,15 @@ type idRow struct {
 	state     alloc.State
 	token     alloc.Token // "" where it is free
 	lastToken alloc.Token // by which it came back last
-	keyHash   string
 }
 
-const selectID = `SELECT n, state, coalesce(token, ''), coalesce(last_token, ''), coalesce(key_hash, '') FROM ids WHERE pool = $1 AND id = $2`
+const selectID = `SELECT n, state, coalesce(token, ''), coalesce(last_token, ''), forget_at FROM ids WHERE pool = $1 AND id = $2`
 
 // idOf reads an ID; CodeIDNotFound for none.
-func (t *tx) idOf(p poolRow, id alloc.ID) (r idRow, refusal alloc.Code, err error) {
-	found, err := t.row(selectID, []any{p.number, id}, &r.n, &r.state, &r.token, &r.lastToken, &r.keyHash)
-	if err == nil && !found {
+func (t *tx) idOf(p poolRow, id alloc.ID, now time.Time) (r idRow, refusal alloc.Code, err error) {
+	var forget dbsql.NullInt64
+	found, err := t.row(selectID, []any{p.number, id}, &r.n, &r.state, &r.token, &r.lastToken, &forget)
+	if err == nil && (!found || over(momentOf(forget), now)) {
 		refusal = alloc.CodeIDNotFound
 	}
 	return r, refusal, err
@@ -95,26 +113,11 @@ func (r idRow) settled(c alloc.PoolConfig, o alloc.SettleOrder) (alloc.Transitio
 	return end, ""
 }
 
-const (
-	moveRow    = `UPDATE ids SET state = $4, hold_until = NULL WHERE n = $1 AND state = $2 AND token = $3`
-	forgetRow  = `DELETE FROM ids WHERE n = $1 AND state = $2 AND token = $3`
-	keyInForce = `SELECT 1 FROM claim_keys WHERE hash = $1 AND token = $2 AND expires > $3`
-)
+const moveRow = `UPDATE ids SET state = $4, hold_until = NULL, forget_at = $5 WHERE n = $1 AND state = $2 AND token = $3`
 
-// move carries a settlement out and returns what the ID counts as after it. A pool that forgets does so with the
-// confirmation, unless a key still answers with the ID: then with the end of that.
-func (s *Store) move(t *tx, p poolRow, r idRow, to alloc.State) (alloc.State, error) {
-	if to == alloc.StateClaimed && p.Config.Policy == alloc.PolicyForget {
-		var one int
-		answers, err := t.row(keyInForce, []any{r.keyHash, r.token, instant(s.clock())}, &one)
-		if err != nil {
-			return "", err
-		}
-		if !answers {
-			return countForgotten, changedOne(t.exec(forgetRow, r.n, r.state, r.token))
-		}
-	}
-	return to, changedOne(t.exec(moveRow, r.n, r.state, r.token, to))
+// move carries a settlement out.
+func (t *tx) move(p poolRow, r idRow, to alloc.State, now time.Time) error {
+	return changedOne(t.exec(moveRow, r.n, r.state, r.token, to, forgetAt(p, to, now)))
 }
 
 // changedOne refuses a step whose row somebody else has changed since it was read. Where steps run one after the other

@@ -3,6 +3,7 @@ package sql
 import (
 	dbsql "database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -121,50 +122,117 @@ func TestReturnedIDsGoToTheEnd(t *testing.T) {
 	wantCounts(t, s, path, "p")
 }
 
-func TestForgettingPoolForgetsWhatIsConfirmed(t *testing.T) {
+// From the moment on at which an ID is forgotten it is absent, whether or not a sweep has removed it: for reads, for
+// walks, for its owner, and for a seeding.
+func TestForgottenCountsAsAbsentFromThenOn(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
-		order     alloc.ClaimOrder
-		before    time.Duration // from the claim to the confirmation
-		forgotten bool          // by the confirmation
-		after     time.Duration // from there to the sweep
-		left      bool          // after that
+		order   alloc.ClaimOrder
+		confirm time.Duration // from the claim; 0 for not
 	}{
-		"without a key at once":                        {held("p", 1, day), time.Hour, true, 0, false},
-		"with a key not before its retention ends":     {keyedHold("k", 7*day), time.Hour, false, 22 * time.Hour, true},
-		"with a key when its retention has ended":      {keyedHold("k", 7*day), time.Hour, false, 23 * time.Hour, false},
-		"at once where the key's retention has ended":  {keyedHold("k", 7*day), 25 * time.Hour, true, 0, false},
-		"also past the hold, while nobody has it back": {held("p", 1, time.Minute), time.Hour, true, 0, false},
+		"claimed with a key":        {keyed(1, "k"), 0},
+		"confirmed, with a key":     {keyedHold("k", 7*day), time.Hour},
+		"confirmed after its key":   {keyedHold("k", 7*day), 25 * time.Hour},
+		"confirmed without a key":   {held("p", 1, day), time.Hour},
+		"confirmed after its hold":  {held("p", 1, time.Minute), time.Hour},
+		"claimed, and confirmed so": {keyed(1, "k"), time.Nanosecond}, // which is a repeat
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, path, now := clocked(t)
+			*now = now.Add(900 * time.Millisecond)
 			forgetting(t, s, "a")
 			first := claimed(t, s, c.order)
-			*now = now.Add(c.before)
-			order := alloc.SettleOrder{Pool: "p", Event: alloc.EventConfirm, IDs: first.IDs, Token: first.Token}
-			settled, err := s.Settle(t.Context(), order)
-			if err != nil || settled.State != alloc.StateClaimed {
-				t.Fatalf("confirm: got %+v and %v", settled, err)
+			if c.confirm > 0 {
+				at := *now
+				*now = now.Add(c.confirm)
+				settle(t, s, alloc.EventConfirm, "p", first.Token, "a")
+				if c.order.Hold == 0 {
+					*now = at
+				}
 			}
-			_, err = s.Inspect(t.Context(), "p", "a")
-			if gone := alloc.Is(err, alloc.CodeIDNotFound); gone != c.forgotten {
-				t.Errorf("after the confirmation: got %v, want it gone: %t", err, c.forgotten)
-			}
-			wantCounts(t, s, path, "p")
-			*now = now.Add(c.after)
+			*now = now.Add(day - time.Nanosecond)
 			sweepOut(t, s, "p")
-			if left := len(census(t, path, "p")) > 0; left != c.left {
-				t.Errorf("after the sweep: there is %t, want %t", left, c.left)
+			settle(t, s, alloc.EventConfirm, "p", first.Token, "a")
+			*now = now.Add(time.Nanosecond)
+			wantCode(t, second(s.Inspect(t.Context(), "p", "a")), alloc.CodeIDNotFound)
+			if page, _, err := s.WalkIDs(t.Context(), "p", "", "", 10); err != nil || len(page) != 0 {
+				t.Errorf("walk: got %v and %v, want nothing", page, err)
+			}
+			for _, e := range []alloc.Event{alloc.EventConfirm, alloc.EventRelease, alloc.EventRetire} {
+				order := alloc.SettleOrder{Pool: "p", Event: e, IDs: first.IDs, Token: first.Token}
+				wantCode(t, second(s.Settle(t.Context(), order)), alloc.CodeIDNotFound)
+			}
+			got, err := s.Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "again", IDs: []alloc.ID{"a"}})
+			if err != nil || got[0] != alloc.SeedAdded {
+				t.Errorf("seeding: got %v and %v, want it added", got, err)
 			}
 			wantCounts(t, s, path, "p")
+			if l, err := s.Level(t.Context(), "p"); err != nil || l.Seeded != 2 || l.Available != 1 || l.Forgotten != 1 {
+				t.Errorf("level: got %+v and %v, want 2 seeded, 1 free, 1 forgotten", l, err)
+			}
+			claimed(t, s, one("p"))
 		})
 	}
+}
+
+// What came back or was retired in between is not forgotten when its time comes.
+func TestWhatIsSettledIsNotForgotten(t *testing.T) {
+	s, path, now := clocked(t)
+	forgetting(t, s, "a", "b", "c", "d")
+	claim := claimed(t, s, keyed(2, "k"))
+	hold := claimed(t, s, held("p", 2, time.Hour))
+	settle(t, s, alloc.EventConfirm, "p", hold.Token, hold.IDs...)
+	for _, c := range []alloc.Claim{claim, hold} {
+		settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs[0])
+		settle(t, s, alloc.EventRetire, "p", c.Token, c.IDs[1])
+	}
+	*now = now.Add(alloc.KeyRetention)
+	sweepOut(t, s, "p")
+	if got := census(t, path, "p"); got[alloc.StateFree] != 2 || got[alloc.StateRetired] != 2 {
+		t.Errorf("got %v, want 2 free, 2 retired", got)
+	}
+	wantCounts(t, s, path, "p")
 }
 
 func keyedHold(key string, hold time.Duration) alloc.ClaimOrder {
 	o := keyed(1, key)
 	o.Hold = hold
 	return o
+}
+
+// One order has one answer. Where a release is a retirement, IDs that were released before that was so are no part of it.
+func TestReleaseOfWhatComesBackAndWhatIsToBeRetired(t *testing.T) {
+	for name, between := range map[string]func(s *Store){
+		"on its way back": func(*Store) {},
+		"back":            func(s *Store) { sweepOut(t, s, "p") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := storeOn(t)
+			filled(t, s, "p", 3)
+			c := claimed(t, s, alloc.ClaimOrder{Pool: "p", Count: 3, By: "test"})
+			settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs[1])
+			config := alloc.PoolConfig{MaxBatch: alloc.MaxBatchLimit, OnRelease: alloc.ReleaseRetires}.WithDefaults()
+			if _, err := s.ChangePool(t.Context(), "p", 1, config); err != nil {
+				t.Fatal(err)
+			}
+			between(s)
+			before := census(t, path, "p")
+			_, err := s.Settle(t.Context(), alloc.SettleOrder{Pool: "p", Event: alloc.EventRelease, IDs: c.IDs, Token: c.Token})
+			refused := wantCode(t, err, alloc.CodeNotOwner)
+			if want := []alloc.IDFault{{ID: c.IDs[1], Code: alloc.CodeNotOwner}}; !slices.Equal(refused.IDs, want) {
+				t.Errorf("got %v refused, want %v", refused.IDs, want)
+			}
+			if after := census(t, path, "p"); !maps.Equal(before, after) {
+				t.Errorf("got %v after the refusal, before it was %v", after, before)
+			}
+			for i, want := range []alloc.State{alloc.StateRetired, alloc.StateReturning, alloc.StateRetired} {
+				if got := settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs[i]); got != want {
+					t.Errorf("%s alone: got %s, want %s", c.IDs[i], got, want)
+				}
+			}
+			wantCounts(t, s, path, "p")
+		})
+	}
 }
 
 // What a release did stays done when the pool's configuration changes what releases do.

@@ -66,6 +66,8 @@ func TestSchemaDefendsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, path, `INSERT INTO leases SELECT sequence, 10, 19, 'one', 'c', 0, 1 FROM sequences`)
+	edit(t, path, `INSERT INTO ids (pool, id, state, generation, job, token, forget_at)
+		VALUES (1, 'kept', 'claimed', 0, 'j', 't', NULL), (1, 'retired', 'retired', 0, 'j', 't', NULL), (1, 'due', 'claimed', 0, 'j', 't', 1)`)
 	if err := s.Record(t.Context(), alloc.AuditRecord{ID: "r", At: time.Unix(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +85,13 @@ func TestSchemaDefendsItself(t *testing.T) {
 		`UPDATE levels SET n_retired = n_retired + 1`:                                    false,
 		`UPDATE trail SET result = 'ok'`:                                                 false,
 		`DELETE FROM trail`:                                                              false,
+		`DELETE FROM ids WHERE state = 'free'`:                                           true,
+		`DELETE FROM ids WHERE forget_at IS NOT NULL`:                                    true,
+		`DELETE FROM ids WHERE id = 'kept'`:                                              false,
+		`DELETE FROM ids WHERE id = 'retired'`:                                           false,
+		`UPDATE ids SET forget_at = 1 WHERE id = 'kept'`:                                 true,
+		`UPDATE ids SET forget_at = 1 WHERE id = 'retired'`:                              false,
+		`UPDATE ids SET forget_at = 1 WHERE state = 'free'`:                              false,
 	} {
 		byHand(t, path, func(db *dbsql.DB) error {
 			tx, err := db.BeginTx(t.Context(), nil)

@@ -16,7 +16,8 @@ const (
 
 // What has expired, oldest first.
 const (
-	oldestClaimKey  = `SELECT ` + claimKeyColumns + ` FROM claim_keys WHERE pool = $1 AND expires <= $2 ORDER BY expires LIMIT 1`
+	expireClaimKeys = `DELETE FROM claim_keys WHERE hash IN
+		(SELECT hash FROM claim_keys WHERE pool = $1 AND expires <= $2 ORDER BY expires LIMIT $3)`
 	expireLeaseKeys = `DELETE FROM lease_keys WHERE hash IN (SELECT hash FROM lease_keys WHERE expires <= $1 ORDER BY expires LIMIT $2)`
 	expireKeptKeys  = `DELETE FROM kept_keys WHERE hash IN (SELECT hash FROM kept_keys WHERE expires <= $1 ORDER BY expires LIMIT $2)`
 	expireParts     = `DELETE FROM parts WHERE part IN
@@ -40,42 +41,27 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		keys, err := t.expireClaims(p, now)
+		due, err := t.forgetDue(p, now)
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		rest, err := t.expireRest(p, now)
+		rest, err := t.expire(p, now)
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		return alloc.SweepReport{Pool: pool, Returned: returned, More: late || keys || rest}, nil
+		return alloc.SweepReport{Pool: pool, Returned: returned, More: late || due || rest}, nil
 	})
 }
 
-// expireClaims removes the pool's expired idempotency records, oldest first; more says that some are left.
-func (t *tx) expireClaims(p poolRow, now time.Time) (more bool, err error) {
-	for rows := alloc.Count(0); rows < sweepRows; rows++ {
-		oldest, err := list(t, scanClaimKey, oldestClaimKey, p.number, instant(now))
-		if err != nil || len(oldest) == 0 {
-			return false, err
-		}
-		forgotten, err := t.expire(oldest[0])
-		if err != nil {
-			return false, err
-		}
-		rows += forgotten
-	}
-	return true, nil
-}
-
-// expireRest removes what else has expired; more says that some is left. Sequences, kept answers and jobs have no sweep
+// expire removes records that have expired; more says that some are left. Sequences, kept answers and jobs have no sweep
 // of their own: every pool's sweep does their part.
-func (t *tx) expireRest(p poolRow, now time.Time) (more bool, err error) {
+func (t *tx) expire(p poolRow, now time.Time) (more bool, err error) {
 	for _, e := range []struct {
 		query string
 		args  []any
 		limit int64
 	}{
+		{expireClaimKeys, []any{p.number, instant(now)}, sweepRows},
 		{expireLeaseKeys, []any{instant(now)}, sweepRows},
 		{expireKeptKeys, []any{instant(now)}, sweepBlobs},
 		{expireParts, []any{instant(now.Add(-alloc.JobRetention))}, sweepBlobs},

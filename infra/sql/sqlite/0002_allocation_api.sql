@@ -4,16 +4,22 @@ ALTER TABLE pools ADD COLUMN on_release TEXT NOT NULL DEFAULT 'return' CHECK (on
 ALTER TABLE pools ADD COLUMN require_key INTEGER NOT NULL DEFAULT 0 CHECK (require_key IN (0, 1));
 ALTER TABLE sequences ADD COLUMN require_key INTEGER NOT NULL DEFAULT 0 CHECK (require_key IN (0, 1));
 
--- Until when an ID is held. last_token is the token by which it came back the last time. key_hash is the key that it
--- was claimed with, in a pool that forgets: while that key is remembered, so is its ID.
+-- Until when an ID is held. last_token is the token by which it came back the last time. forget_at is when a pool that
+-- forgets does so with what is claimed: with the end of its key's retention, or as long after its confirmation. From then
+-- on the row counts as absent.
 ALTER TABLE ids ADD COLUMN hold_until INTEGER CHECK ((state = 'held') = (hold_until IS NOT NULL));
 ALTER TABLE ids ADD COLUMN last_token TEXT;
-ALTER TABLE ids ADD COLUMN key_hash TEXT;
+ALTER TABLE ids ADD COLUMN forget_at INTEGER CHECK (forget_at IS NULL OR state = 'claimed');
+
+-- Until now such a pool had rows of what keys claimed, and forgot each with its key: 24 hours after the claim.
+UPDATE ids SET forget_at = taken + 86400000000000
+WHERE state = 'claimed' AND pool IN (SELECT pool FROM pools WHERE policy = 'forget');
 
 -- What is due and what is on its way back. An ID that is back gets a new n, the highest: free IDs are handed out in the
 -- order in which they became free.
 CREATE INDEX ids_held ON ids (pool, hold_until) WHERE state = 'held';
 CREATE INDEX ids_returning ON ids (pool, n) WHERE state = 'returning';
+CREATE INDEX ids_forget ON ids (pool, forget_at) WHERE forget_at IS NOT NULL;
 
 ALTER TABLE claim_keys ADD COLUMN hold_until INTEGER; -- NULL where the IDs were claimed for good
 
@@ -102,6 +108,12 @@ WHEN NEW.generation <> OLD.generation + (NEW.state = 'free') OR NOT CASE OLD.sta
     ELSE 0 END
 BEGIN
     SELECT RAISE(ABORT, 'the ID cannot go from that state to this one');
+END;
+
+CREATE TRIGGER ids_forget_nothing_else BEFORE DELETE ON ids
+WHEN OLD.state <> 'free' AND OLD.forget_at IS NULL
+BEGIN
+    SELECT RAISE(ABORT, 'the ID is not one that is forgotten');
 END;
 
 CREATE TRIGGER levels_add_up BEFORE UPDATE ON levels
