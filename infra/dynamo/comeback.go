@@ -67,7 +67,11 @@ func (s *Store) turnBack(ctx context.Context, pool alloc.PoolName, ret Item) (ho
 		due := ret.Int(AttrDue)
 		cond = append(cond, Eq(AttrState, StateHeld), Eq(AttrHoldEnd, due), Le(AttrHoldEnd, s.now().UnixMilli()))
 	} else {
-		cond = append(cond, Any(Eq(AttrState, StateHeld), Eq(AttrState, StateClaimed), Eq(AttrState, StateForgotten)))
+		taken := []Cond{Eq(AttrState, StateHeld), Eq(AttrState, StateClaimed)}
+		if ret.Str(AttrReason) == ReasonGivenUp { // nobody was told of these
+			taken = append(taken, Eq(AttrState, StateForgotten))
+		}
+		cond = append(cond, Any(taken...))
 	}
 	// It must not expire on its way.
 	it, err := s.table.Update(ctx, idKey(pool, l.id), Update{Set: map[string]any{AttrState: StateReturning}, Remove: []string{AttrExpires}}, All(cond...))

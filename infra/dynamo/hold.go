@@ -31,19 +31,22 @@ func (s *Store) keepHolds(ctx context.Context, t *taker, ls []listing) error {
 	}
 	errs := make([]error, len(ls))
 	each(len(ls), claimWidth, func(i int) {
-		errs[i] = s.insist(ctx, func() error { return s.keepHold(ctx, t.pool, ls[i], t.token, t.until.UnixMilli()) })
+		errs[i] = s.insist(ctx, func() error {
+			_, err := s.keepHold(ctx, t.pool, ls[i], t.token, t.until.UnixMilli())
+			return err
+		})
 	})
 	return firstOf(errs)
 }
 
-// keepHold puts the return item of one held ID, unless there is one. One that comes too late, as the ID has come back
-// since, is dropped by a sweep: an item is about one generation alone.
-func (s *Store) keepHold(ctx context.Context, pool alloc.PoolName, l listing, token string, end int64) error {
-	err := s.table.Put(ctx, returnItem(pool, l, token, ReasonHold, end), Absent(AttrPK))
+// keepHold puts the return item of one held ID, unless there is one, and reports whether it did. One that comes too late,
+// as the ID has come back since, is dropped by a sweep: an item is about one generation alone.
+func (s *Store) keepHold(ctx context.Context, pool alloc.PoolName, l listing, token string, end int64) (put bool, err error) {
+	err = s.table.Put(ctx, returnItem(pool, l, token, ReasonHold, end), Absent(AttrPK))
 	if _, met := refusedBy(err); met {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // returnItem is the item by which an ID of a generation comes back, not before it is due (in milliseconds; 0 for at once).

@@ -224,25 +224,3 @@ func TestAnIDMayBeWaitedForInTwoOfItsGenerations(t *testing.T) {
 		t.Errorf("return items: got %v, want that of the second generation alone", got)
 	}
 }
-
-func TestMoreHoldsThanOneSweepLooksAtAreCountedByTheNext(t *testing.T) {
-	const held, spare = 10_500, 500
-	b := filled(t, held+spare, alloc.PoolConfig{MaxBatch: 1000})
-	s := b.open()
-	for range held / 500 {
-		b.claim(s, wantHold(500, time.Hour))
-	}
-	b.clock.Advance(3 * time.Minute)
-	r, err := b.open().Sweep(t.Context(), "p")
-	if err != nil || !r.More {
-		t.Fatalf("the first sweep: got %+v and %v, want it to have left something", r, err)
-	}
-	b.sweep()
-	b.level(alloc.Level{Seeded: held + spare, Available: spare, Held: held})
-	b.sweep() // from the beginning again
-	b.sweep()
-	b.level(alloc.Level{Seeded: held + spare, Available: spare, Held: held})
-	b.clock.Advance(time.Hour)
-	b.sweep()
-	b.level(alloc.Level{Seeded: held + spare, Available: held + spare})
-}

@@ -174,6 +174,16 @@ func expired(it Item, now time.Time) bool {
 	return ok && exp <= now.Unix()
 }
 
+// keyExpiry is when what was kept at a time for the retention of a key expires. The table counts in seconds, of which the
+// last begun counts too: a repeat within the retention always finds it.
+func keyExpiry(from time.Time) int64 {
+	end := from.Add(alloc.KeyRetention)
+	if end.Nanosecond() > 0 {
+		return end.Unix() + 1
+	}
+	return end.Unix()
+}
+
 func fromMilli(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

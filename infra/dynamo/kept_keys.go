@@ -28,7 +28,7 @@ const (
 func keptItem(key alloc.Key, token alloc.Token, answer []byte, now time.Time) Item {
 	it := item(recordKey(key.Hash), Item{
 		AttrState: RecordOpen, AttrToken: string(token), AttrPrint: key.Fingerprint, AttrOpened: now.UnixNano(),
-		AttrExpires: now.Add(alloc.KeyRetention).Unix(),
+		AttrExpires: keyExpiry(now),
 	})
 	if answer != nil {
 		it[AttrState], it[AttrAnswer] = RecordDone, answer

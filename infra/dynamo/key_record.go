@@ -28,7 +28,7 @@ func newRecord(o alloc.ClaimOrder, ls []listing, now time.Time) *record {
 	born := now.UTC().Truncate(time.Millisecond)
 	return &record{
 		hash: o.Key.Hash, token: string(alloc.NewToken()), version: 1, print: o.Key.Fingerprint, state: RecordLive,
-		listings: ls, born: born, until: holdEnd(born, o.Hold), expires: now.Add(alloc.KeyRetention).Unix(),
+		listings: ls, born: born, until: holdEnd(born, o.Hold), expires: keyExpiry(now),
 	}
 }
 

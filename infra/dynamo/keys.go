@@ -83,7 +83,7 @@ const (
 
 	AttrListings = "l"  // of a chunk or key record: "generation ID" each
 	AttrBefore   = "bf" // of a chunk: listings in the chunks before it
-	AttrSource   = "x"  // of a chunk: who put it, unique to the put; of an ID retired or forgotten by a call: which call
+	AttrSource   = "x"  // of a chunk: who put it, unique to the put; of an ID retired by a call: which call
 	AttrRelisted = "rl" // of a chunk: it may list what another one lists too
 	AttrPrint    = "fp" // of a key record: fingerprint of the request
 
@@ -150,6 +150,9 @@ func returnsPK(pool alloc.PoolName) string { return "P#" + string(pool) + "#R" }
 func returnKey(pool alloc.PoolName, l listing) Key {
 	return Key{PK: returnsPK(pool), SK: "I#" + string(l.id) + "#" + strconv.FormatInt(l.gen, 10)}
 }
+
+// voidsFrom is where the return items of void records begin: all IDs' come before.
+const voidsFrom = "V#"
 
 func voidKey(pool alloc.PoolName, hash, token string) Key {
 	return Key{PK: returnsPK(pool), SK: "V#" + hash + "#" + token}

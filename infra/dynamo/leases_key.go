@@ -18,7 +18,7 @@ import (
 func leaseKeyItem(o alloc.LeaseOrder, l lease, now time.Time) Item {
 	k := leaseKey(o)
 	return Item{
-		"pk": k.PK, "sk": k.SK, "fp": o.Key.Fingerprint, "born": now.UnixNano(), "exp": now.Add(alloc.KeyRetention).Unix(),
+		"pk": k.PK, "sk": k.SK, "fp": o.Key.Fingerprint, "born": now.UnixNano(), "exp": keyExpiry(now),
 		"seq": string(l.sequence), "beg": l.start, "end": l.end, "ep": int64(l.epoch), "t": string(l.token), "at": l.at.UnixNano(),
 	}
 }

@@ -197,8 +197,7 @@ func (w *settlement) change(it Item) (Update, Cond) {
 	taken := Any(Eq(AttrState, StateHeld), Eq(AttrState, StateClaimed))
 	switch w.event {
 	case alloc.EventConfirm:
-		set, remove := w.confirmed(it)
-		return Update{Set: set, Remove: remove, Quiet: true}, All(append(conds, Eq(AttrState, StateHeld))...)
+		return w.confirmed(it), All(append(conds, Eq(AttrState, StateHeld))...)
 	case alloc.EventRetire:
 		set := map[string]any{AttrState: StateRetired, AttrSource: w.call}
 		current := Any(Absent(AttrExpires), Gt(AttrExpires, w.s.now().Unix()))
@@ -209,18 +208,15 @@ func (w *settlement) change(it Item) (Update, Cond) {
 	}
 }
 
-// confirmed is what a confirmation changes. A pool that forgets does so with it, but for an ID with a key that has not
-// expired; then with that.
-func (w *settlement) confirmed(it Item) (set map[string]any, remove []string) {
-	if !w.forgets {
-		return map[string]any{AttrState: StateClaimed}, []string{AttrHoldEnd}
+// confirmed is what a confirmation changes. A pool that forgets does so with it as long after that as a key is kept, and
+// never before the key of the claim: so a repeat finds what it has confirmed, and so does whatever its owner began before.
+func (w *settlement) confirmed(it Item) Update {
+	u := Update{Set: map[string]any{AttrState: StateClaimed}, Remove: []string{AttrHoldEnd}, Quiet: true}
+	if w.forgets {
+		taken := time.UnixMilli(it.Int(AttrTaken) + 1) // or a part of a millisecond before
+		u.Set[AttrExpires] = max(keyExpiry(w.s.now()), keyExpiry(taken))
 	}
-	now := w.s.now()
-	if end := fromMilli(it.Int(AttrTaken)).Add(alloc.KeyRetention); it.Str(AttrKey) != "" && end.After(now) {
-		return map[string]any{AttrState: StateClaimed, AttrExpires: end.Unix()}, []string{AttrHoldEnd}
-	}
-	return map[string]any{AttrState: StateForgotten, AttrSource: w.call, AttrExpires: now.Add(forgottenAge).Unix()},
-		[]string{AttrHoldEnd, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata}
+	return u
 }
 
 // verdict is the error of the call, from what refused its IDs and what failed. Where a release is a retirement, IDs that

@@ -200,31 +200,34 @@ func TestAReleaseRepeatedAfterThePoolsRuleHasChangedIsStillDone(t *testing.T) {
 	b.level(alloc.Level{Seeded: 10, Available: 10})
 }
 
-func TestAConfirmationInAPoolThatForgets(t *testing.T) {
+func TestAConfirmationInAPoolThatForgetsIsKnownForTheRetentionOfAKey(t *testing.T) {
 	b := filled(t, 10, alloc.PoolConfig{Policy: alloc.PolicyForget})
-	s := b.open()
-	plain, o := b.claim(s, wantHold(1, time.Hour)), wantKeyedHold(1, 48*time.Hour, "k")
-	keyed := b.claim(s, o)
+	s, o := b.open(), wantKeyedHold(1, 48*time.Hour, "k")
+	plain, keyed := b.claim(s, wantHold(3, time.Hour)), b.claim(s, o)
 	late := b.claim(s, wantKeyedHold(1, 72*time.Hour, "late"))
-	b.settle(s, alloc.EventConfirm, plain.Token, plain.IDs...)
-	b.settle(s, alloc.EventConfirm, keyed.Token, keyed.IDs...)
-	b.refuseSettle(s, alloc.EventConfirm, plain.Token, plain.IDs, alloc.CodeIDNotFound)
-	b.settle(s, alloc.EventConfirm, keyed.Token, keyed.IDs...)
+	for range 2 {
+		b.settle(s, alloc.EventConfirm, plain.Token, plain.IDs...)
+		b.settle(s, alloc.EventConfirm, keyed.Token, keyed.IDs...)
+	}
 	if got := b.claim(b.open(), o); !got.Replayed || got.State != alloc.StateHeld || len(got.Ended) > 0 {
 		t.Errorf("the replay of a confirmed hold: got %+v, want it as first answered", got)
 	}
 	b.sweep()
-	b.level(alloc.Level{Seeded: 10, Available: 7, Held: 1, Forgotten: 2})
-	b.clock.Advance(alloc.KeyRetention + time.Second)
-	b.refuseSettle(b.open(), alloc.EventRelease, keyed.Token, keyed.IDs, alloc.CodeIDNotFound)
-	if got := b.stateOf(late.IDs[0]); got != alloc.StateHeld {
-		t.Errorf("a hold that outlives its key: got %s, want it held", got)
+	b.level(alloc.Level{Seeded: 10, Available: 5, Held: 1, Forgotten: 4})
+	b.clock.Advance(alloc.KeyRetention - time.Second)
+	b.settle(b.open(), alloc.EventConfirm, plain.Token, plain.IDs...)
+	b.settle(b.open(), alloc.EventRelease, plain.Token, plain.IDs[1])
+	b.settle(b.open(), alloc.EventRetire, plain.Token, plain.IDs[2])
+	b.clock.Advance(2 * time.Second)
+	b.mem.Expire(b.clock.Now())
+	for _, c := range []alloc.Claim{keyed, {Token: plain.Token, IDs: plain.IDs[:1]}} {
+		b.refuseSettle(b.open(), alloc.EventRelease, c.Token, c.IDs, alloc.CodeIDNotFound)
 	}
+	b.settle(b.open(), alloc.EventConfirm, late.Token, late.IDs...) // its key has expired
 	b.settle(b.open(), alloc.EventConfirm, late.Token, late.IDs...)
-	b.refuseSettle(b.open(), alloc.EventRelease, late.Token, late.IDs, alloc.CodeIDNotFound)
-	b.mem.Expire(b.clock.Now().Add(25 * time.Hour))
-	b.seed(b.open(), "again", []alloc.ID{plain.IDs[0], keyed.IDs[0], late.IDs[0]})
-	b.settled(alloc.PolicyForget, 13, 3)
+	b.seed(b.open(), "again", []alloc.ID{plain.IDs[0], keyed.IDs[0]})
+	b.sweep()
+	b.level(alloc.Level{Seeded: 12, Available: 8, Forgotten: 3, Retired: 1})
 }
 
 func TestReleasedIDsOfAPoolThatForgetsDoNotExpireOnTheirWay(t *testing.T) {

@@ -45,7 +45,7 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 		return s.sweepDeleted(ctx, pool)
 	}
 	unlock, from := s.sweepLock(ctx, pool)
-	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, held: from.held}
+	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, held: from.held, holds: map[string]bool{}}
 	defer func() { unlock(stop{w.more, w.held}) }()
 	if err := s.mendCatalogue(ctx, pool); err != nil {
 		return w.report, err
@@ -69,9 +69,16 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 	return w.report, nil
 }
 
+// sweepDeleted begins with the return items at their beginning. Where there are more than one run meets, it also goes on
+// from where the last such run stopped.
 func (s *Store) sweepDeleted(ctx context.Context, pool alloc.PoolName) (alloc.SweepReport, error) {
-	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}}
+	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, deleted: true, holds: map[string]bool{}}
 	err := w.returns(ctx, "")
+	if err == nil && w.more != "" {
+		unlock, from := s.sweepLock(ctx, pool)
+		defer func() { unlock(stop{sk: w.more}) }()
+		err = w.returns(ctx, max(from.sk, w.more))
+	}
 	w.report.More = w.more != ""
 	return w.report, err
 }
@@ -82,11 +89,13 @@ type sweep struct {
 	pool   alloc.PoolName
 	report alloc.SweepReport
 
-	held   int64           // as the return items say that were met, in this run and those before it that it goes on from
-	minded int64           // held without a return item, which this run has put
-	holds  map[string]bool // sort keys of the return items that were met
-	whole  bool            // all return items were met
-	more   string          // where the next run goes on with the return items; "" at the beginning
+	deleted bool // the pool is: nothing is counted
+
+	held  int64           // as the return items say that were met, in this run and those before it that it goes on from
+	holds map[string]bool // sort keys of the return items that were met or put
+	whole bool            // the last return item was met, by this run
+	all   bool            // so was every other
+	more  string          // where the next run goes on with the return items; "" at the beginning
 }
 
 // mendCatalogue marks the pool as made, where its creation was cut off after the head.
@@ -128,7 +137,7 @@ func (w *sweep) tidy(ctx context.Context, h *head) error {
 	if err != nil {
 		return err
 	}
-	held := w.held + w.minded
+	held := w.held
 	if !w.whole {
 		held = h.counted.held
 	}
@@ -183,14 +192,12 @@ func (w *sweep) check(ctx context.Context, h *head, p *plan) error {
 	if err != nil {
 		return err
 	}
+	if err := w.mindHolds(ctx, v); err != nil {
+		return err
+	}
 	for _, c := range v.chunks {
 		for _, l := range c.listings {
 			standing := v.standing(l)
-			if standing == listingHeld {
-				if err := w.mindHold(ctx, l, v.states[l.id]); err != nil {
-					return err
-				}
-			}
 			if standing == listingHeld || standing == listingSettled || p.listed[l] {
 				p.dead++
 				p.dirtyTo = c.n + 1
@@ -216,6 +223,9 @@ func (w *sweep) judge(ctx context.Context, h *head, p *plan) error {
 	for from := h.lo; from < end; from += sweepSlice {
 		v, err := w.s.window(ctx, h, from, min(end, from+sweepSlice))
 		if err != nil {
+			return err
+		}
+		if err := w.mindHolds(ctx, v); err != nil {
 			return err
 		}
 		for _, c := range v.chunks {
@@ -244,7 +254,7 @@ func (w *sweep) judge(ctx context.Context, h *head, p *plan) error {
 }
 
 // unsettled returns the chunk's listings of which something is still to come: those of free IDs that are not listed
-// elsewhere. On the way it finishes returns that are listed, and sees to it that what is held has a return item.
+// elsewhere. On the way it finishes returns that are listed.
 func (w *sweep) unsettled(ctx context.Context, v *view, c *chunk, listed map[listing]bool) ([]listing, error) {
 	var open []listing
 	for _, l := range c.listings {
@@ -253,12 +263,7 @@ func (w *sweep) unsettled(ctx context.Context, v *view, c *chunk, listed map[lis
 			if err := w.s.finishReturn(ctx, w.pool, l.id, v.states[l.id]); err != nil {
 				return nil, err
 			}
-		case listingHeld:
-			if err := w.mindHold(ctx, l, v.states[l.id]); err != nil {
-				return nil, err
-			}
-			continue
-		case listingSettled:
+		case listingHeld, listingSettled:
 			continue
 		case listingFree:
 		}

@@ -18,26 +18,40 @@ const (
 	sweepPoll     = 50 * time.Millisecond
 )
 
-// returns does what is due of what the return items say, and counts the rest.
+// returns does what is due of what the return items say, from a sort key on, and counts the rest. Where there are more
+// than it meets at once, keys given up come first: their clients wait.
 func (w *sweep) returns(ctx context.Context, from string) error {
-	w.holds = map[string]bool{}
 	q := Query{PK: returnsPK(w.pool), From: from, Limit: returnsPage}
-	for range returnPages {
+	for n := range returnPages {
 		page, err := w.s.table.Query(ctx, q)
 		if err != nil {
 			return err
+		}
+		if n == 0 && (page.More || from != "") {
+			if err := w.voids(ctx); err != nil {
+				return err
+			}
 		}
 		if err := w.someReturns(ctx, page.Items); err != nil {
 			return err
 		}
 		if !page.More || len(page.Items) == 0 {
-			w.whole = true
+			w.whole, w.all, w.more = true, from == "", ""
 			return nil
 		}
 		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
 	}
 	w.more = q.From
 	return nil
+}
+
+// voids settles keys that were given up, a page of them. Their items stand behind those of all IDs.
+func (w *sweep) voids(ctx context.Context) error {
+	page, err := w.s.table.Query(ctx, Query{PK: returnsPK(w.pool), From: voidsFrom, Limit: returnsPage})
+	if err != nil {
+		return err
+	}
+	return w.someReturns(ctx, page.Items)
 }
 
 // someReturns does what is due of some return items. One that cannot be done now does not keep the others waiting.
@@ -55,7 +69,9 @@ func (w *sweep) someReturns(ctx context.Context, items []Item) error {
 				w.report.Voided++
 			}
 		case it.Str(AttrReason) == ReasonHold && it.Int(AttrDue) > now:
-			waiting = append(waiting, it)
+			if !w.deleted {
+				waiting = append(waiting, it)
+			}
 		default:
 			due = append(due, it)
 		}
@@ -83,18 +99,39 @@ func (w *sweep) bringBack(ctx context.Context, due []Item) error {
 	return firstOf(append(errs, w.s.bringBack(ctx, w.pool, homes)))
 }
 
-// mindHold puts the return item of a held ID that lacks it: its holder was cut off before it was put.
-func (w *sweep) mindHold(ctx context.Context, l listing, it Item) error {
-	key := returnKey(w.pool, l)
-	if w.holds[key.SK] {
-		return nil
+// mindHolds puts the return items of held IDs of the view that lack them: their holder was cut off before it was put. Of
+// IDs whose items this run has not met, as there are too many, it looks first.
+func (w *sweep) mindHolds(ctx context.Context, v *view) error {
+	var held []listing
+	var keys []Key
+	for _, c := range v.chunks {
+		for _, l := range c.listings {
+			if key := returnKey(w.pool, l); v.standing(l) == listingHeld && !w.holds[key.SK] {
+				held, keys = append(held, l), append(keys, key)
+				w.holds[key.SK] = true // an ID may be listed twice
+			}
+		}
 	}
-	err := w.s.keepHold(ctx, w.pool, l, it.Str(AttrToken), it.Int(AttrHoldEnd))
-	if err == nil {
-		w.holds[key.SK] = true
-		w.minded++
+	there := make([]Item, len(held))
+	if !w.all && len(held) > 0 {
+		var err error
+		if there, err = w.s.getAll(ctx, keys); err != nil {
+			return err
+		}
 	}
-	return err
+	put, errs := make([]bool, len(held)), make([]error, len(held))
+	each(len(held), claimWidth, func(i int) {
+		if there[i] == nil {
+			it := v.states[held[i].id]
+			put[i], errs[i] = w.s.keepHold(ctx, w.pool, held[i], it.Str(AttrToken), it.Int(AttrHoldEnd))
+		}
+	})
+	for i, key := range keys {
+		if put[i] && (w.more == "" || key.SK < w.more) {
+			w.held++ // behind that the next run meets it
+		}
+	}
+	return firstOf(errs)
 }
 
 // stop is where a sweep stopped with the return items, "" for their end, and how many of those up to there are held.

@@ -60,7 +60,7 @@ func (s *Store) returnOwned(ctx context.Context, pool alloc.PoolName, r *record)
 	}
 	_, err := s.table.Update(ctx, recordKey(r.hash),
 		Update{
-			Set: map[string]any{AttrState: RecordFailed, AttrExpires: s.now().Add(alloc.KeyRetention).Unix()},
+			Set: map[string]any{AttrState: RecordFailed, AttrExpires: keyExpiry(s.now())},
 			Add: map[string]int64{AttrVersion: 1},
 		},
 		All(Eq(AttrToken, r.token), Eq(AttrState, RecordVoid)))

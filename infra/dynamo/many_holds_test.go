@@ -1,0 +1,106 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/infra/dynamo"
+	"idpool/infra/dynamo/dynamotest"
+)
+
+// manyHolds are more than one sweep looks at.
+const manyHolds = 10_500
+
+// holdMany claims that many for a time.
+func (b *bench) holdMany(s *dynamo.Store, hold time.Duration) (ids []alloc.ID) {
+	b.Helper()
+	for range manyHolds / 500 {
+		ids = append(ids, b.claim(s, wantHold(500, hold)).IDs...)
+	}
+	return ids
+}
+
+func TestMoreHoldsThanOneSweepLooksAtAreCountedByTheNext(t *testing.T) {
+	const spare = 500
+	b := filled(t, manyHolds+spare, alloc.PoolConfig{MaxBatch: 1000})
+	b.holdMany(b.open(), time.Hour)
+	b.clock.Advance(3 * time.Minute)
+	r, err := b.open().Sweep(t.Context(), "p")
+	if err != nil || !r.More {
+		t.Fatalf("the first sweep: got %+v and %v, want it to have left something", r, err)
+	}
+	for range 3 { // from where it stopped, then from the beginning again
+		b.sweep()
+		b.level(alloc.Level{Seeded: manyHolds + spare, Available: spare, Held: manyHolds})
+	}
+	b.clock.Advance(time.Hour)
+	b.sweep()
+	b.level(alloc.Level{Seeded: manyHolds + spare, Available: manyHolds + spare})
+}
+
+func TestOfManyHoldsBesideAnOpenChunkEachIsCountedOnceAndThoseThatLackAReturnItemGetOne(t *testing.T) {
+	const spare = 500
+	b := filled(t, manyHolds+spare, alloc.PoolConfig{MaxBatch: 1000})
+	b.claim(b.open(), want(1)) // 19 of its chunk stay in its stock: the window begins there, and all that is held stands in it
+	ids := b.holdMany(b.open(), time.Hour)
+	level := alloc.Level{Seeded: manyHolds + spare, Available: spare - 1, Held: manyHolds, Claimed: 1}
+	puts := func() (n int) {
+		for _, c := range b.table.Seen() {
+			if c.Op == dynamotest.OpPut && isReturnItem(c) {
+				n++
+			}
+		}
+		return n
+	}
+	puts()
+	for range 2 {
+		b.sweep()
+		b.level(level)
+	}
+	if n := puts(); n > 0 {
+		t.Errorf("return items that were put again: got %d, want none", n)
+	}
+	for _, id := range []alloc.ID{ids[7], ids[manyHolds/2], ids[manyHolds-7]} { // their holder was cut off
+		b.mem.Drop(dynamo.Key{PK: "P#p#R", SK: "I#" + string(id) + "#0"})
+	}
+	for range 2 {
+		b.sweep()
+		b.level(level)
+	}
+	if n := puts(); n != 3 {
+		t.Errorf("return items that were put: got %d, want the 3 that lacked", n)
+	}
+	b.clock.Advance(time.Hour + time.Minute)
+	b.sweep()
+	b.level(alloc.Level{Seeded: manyHolds + spare, Available: manyHolds + spare - 1, Claimed: 1})
+}
+
+func TestADeletedPoolWithManyHoldsFinishesWhatIsOnItsWay(t *testing.T) {
+	b := filled(t, manyHolds, alloc.PoolConfig{MaxBatch: 1000})
+	ids := b.holdMany(b.open(), alloc.MaxHold)
+	last := ids[manyHolds-1] // it stands behind all that one run looks at
+	c := b.mem.Item(idItem(last))
+	b.mem.Set(dynamo.Item{"pk": "K#h", "sk": "K", "s": dynamo.RecordVoid, "t": "T", "v": int64(2), "fp": "f", "l": []string{}, "a": int64(1)})
+	b.mem.Set(dynamo.Item{"pk": "P#p#R", "sk": "V#h#T", dynamo.AttrReason: dynamo.ReasonVoid, "k": "h", "t": "T", "v": int64(1), "d": int64(1)})
+	if _, err := b.open().SetPoolState(t.Context(), "p", 0, alloc.PoolDeleted); err != nil {
+		t.Fatal(err)
+	}
+	b.settle(b.open(), alloc.EventRelease, alloc.Token(c.Str(dynamo.AttrToken)), last)
+	r, err := b.open().Sweep(t.Context(), "p")
+	if err != nil || r.Voided != 1 {
+		t.Errorf("the first sweep: got %+v and %v, want it to have settled the key that was given up", r, err)
+	}
+	b.sweep()
+	if got := b.stateOf(last); got != alloc.StateFree {
+		t.Errorf("the released ID: got %s, want it free", got)
+	}
+	for _, id := range ids[:3] {
+		if got := b.stateOf(id); got != alloc.StateHeld {
+			t.Errorf("%s: got %s, want it held", id, got)
+		}
+	}
+	if n := len(b.returns()); n != manyHolds-1 {
+		t.Errorf("return items: got %d, want those of the %d holds", n, manyHolds-1)
+	}
+}
