@@ -6,21 +6,21 @@ import (
 )
 
 // Clock is a clock that stands still until a test moves it. It is safe for concurrent use.
-type Clock struct{ seconds atomic.Int64 }
+type Clock struct{ nanoseconds atomic.Int64 }
 
 // NewClock returns a Clock that shows half an hour before the second 2^31 (in 2038): times that do not fit 32 bits are
 // near, and no engine's own clock has come so far that it would expire what the test's clock has not.
 func NewClock() *Clock {
 	var c Clock
-	c.seconds.Store(1<<31 - 1800)
+	c.nanoseconds.Store((1<<31 - 1800) * int64(time.Second))
 	return &c
 }
 
 // Now returns the time that the clock shows.
-func (c *Clock) Now() time.Time { return time.Unix(c.seconds.Load(), 0).UTC() }
+func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()).UTC() }
 
-// Advance moves the clock by whole seconds.
-func (c *Clock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Second)) }
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) { c.nanoseconds.Add(int64(d)) }
 
 // The waits that the contract names, each with a second more so that they are over.
 const (

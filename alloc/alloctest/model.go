@@ -114,13 +114,17 @@ func (m *Model) Ready(ctx context.Context) error {
 	return m.step(ctx, func(*modelData) error { return nil })
 }
 
-// step runs one business step under the lock. One that begins after its context's end does nothing.
+// step runs one business step under the lock. One that begins after its context's end does nothing. What is to be
+// forgotten by now is so before any step.
 func (m *Model) step(ctx context.Context, do func(d *modelData) error) error {
 	if err := ctx.Err(); err != nil {
 		return alloc.Errorf(alloc.CodeUnavailable, "the request ended before it was carried out; repeat it").Because(err)
 	}
 	m.data.mu.Lock()
 	defer m.data.mu.Unlock()
+	for _, p := range m.data.pools {
+		p.forgetDue(m.now())
+	}
 	return do(m.data)
 }
 

@@ -15,59 +15,74 @@ func (m *Model) Settle(ctx context.Context, o alloc.SettleOrder) (settled alloc.
 		if err != nil {
 			return err
 		}
-		event := p.Config.Settles(o.Event)
-		var faults []alloc.IDFault
-		for _, id := range o.IDs {
-			if _, code := p.settles(id, event, o.Token); code != "" {
-				faults = append(faults, alloc.IDFault{ID: id, Code: code})
-			}
-		}
+		state, faults := p.verdict(o)
 		if len(faults) > 0 {
 			return alloc.Refused(o.Event, faults)
 		}
 		for _, id := range o.IDs {
-			p.settle(id, event, o.Token, m.now())
+			p.settle(id, o, m.now())
 		}
-		settled = alloc.Settled{Pool: o.Pool, IDs: slices.Clone(o.IDs), State: settledAs[event]}
+		settled = alloc.Settled{Pool: o.Pool, IDs: slices.Clone(o.IDs), State: state}
 		return nil
 	})
 	return settled, err
 }
 
-// settledAs is the state of IDs after an event of their owner's.
-var settledAs = map[alloc.Event]alloc.State{
-	alloc.EventConfirm: alloc.StateClaimed, alloc.EventRelease: alloc.StateReturning, alloc.EventRetire: alloc.StateRetired,
+// verdict is the state that all IDs of an order are in after it, or which of them it cannot be for. Where a release is a
+// retirement, IDs that come back all the same, as they were released before that was the rule, are a success among their
+// like alone: beside others they are not the token's to retire.
+func (p *modelPool) verdict(o alloc.SettleOrder) (state alloc.State, faults []alloc.IDFault) {
+	back := 0
+	for _, id := range o.IDs {
+		if t, _ := p.settles(id, o); t.To == alloc.StateReturning {
+			back++
+		}
+	}
+	mixed := p.Config.Settles(o.Event) == alloc.EventRetire && back < len(o.IDs)
+	for _, id := range o.IDs {
+		t, code := p.settles(id, o)
+		if mixed && t.To == alloc.StateReturning {
+			code = alloc.CodeNotOwner
+		}
+		if code != "" {
+			faults = append(faults, alloc.IDFault{ID: id, Code: code})
+		}
+		state = t.To
+	}
+	return state, faults
 }
 
-// settles says what an event by the holder of a token does to an ID: the code is why it cannot be.
-func (p *modelPool) settles(id alloc.ID, event alloc.Event, token alloc.Token) (alloc.Transition, alloc.Code) {
+// settles says what an order does to an ID: the code is why it cannot be, and the transition is none then. A release that
+// was done is a repeat, also when the ID has come back since, and whatever the pool has made of releases since.
+func (p *modelPool) settles(id alloc.ID, o alloc.SettleOrder) (alloc.Transition, alloc.Code) {
 	r := p.ids[id]
-	switch {
-	case r == nil:
+	if r == nil {
 		return alloc.Transition{}, alloc.CodeIDNotFound
-	case r.Token == token:
-		t := r.State.On(event)
-		if t.Effect == alloc.EffectRefuse {
-			return t, alloc.RefusalOf(r.State)
-		}
-		return t, ""
-	case r.last == token && token != "" && event == alloc.EventRelease:
-		return alloc.Transition{Effect: alloc.EffectRepeat, To: r.State}, "" // it has come back since
-	default:
+	}
+	owned := r.Token == o.Token
+	if back := owned && r.State == alloc.StateReturning || !owned && r.last == o.Token && o.Token != ""; back && o.Event == alloc.EventRelease {
+		return alloc.Transition{Effect: alloc.EffectRepeat, To: alloc.StateReturning}, ""
+	}
+	if !owned {
 		return alloc.Transition{}, alloc.CodeNotOwner
 	}
+	t := r.State.On(p.Config.Settles(o.Event))
+	if t.Effect == alloc.EffectRefuse {
+		return alloc.Transition{}, alloc.RefusalOf(r.State)
+	}
+	return t, ""
 }
 
-// settle lets an event happen that can. What is confirmed stays known for the retention of a key, so that a repeat of the
-// confirmation finds it.
-func (p *modelPool) settle(id alloc.ID, event alloc.Event, token alloc.Token, now time.Time) {
-	t, _ := p.settles(id, event, token)
+// settle lets happen to an ID what an order can do. What is confirmed stays known for the retention of a key, so that a
+// repeat of the confirmation finds it.
+func (p *modelPool) settle(id alloc.ID, o alloc.SettleOrder, now time.Time) {
+	t, _ := p.settles(id, o)
 	if t.Effect != alloc.EffectMove {
 		return
 	}
 	r := p.ids[id]
 	r.State, r.HeldUntil = t.To, time.Time{}
-	if event == alloc.EventConfirm {
+	if o.Event == alloc.EventConfirm {
 		r.forget = now.Add(alloc.KeyRetention)
 	}
 }
@@ -82,7 +97,6 @@ func (m *Model) Sweep(ctx context.Context, pool alloc.PoolName) (report alloc.Sw
 			return err
 		}
 		report.Returned = p.bringBack(m.now())
-		p.forgetDue(m.now())
 		p.count(m.now())
 		return nil
 	})

@@ -105,7 +105,7 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func allMutants() []mutant {
-	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants)
+	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants)
 }
 
 // fixture is an empty engine with the fault.
