@@ -84,7 +84,10 @@ func (t *tx) enter(q sequenceRow, o alloc.LeaseOrder, r alloc.Range) error {
 		ON CONFLICT (hash) DO UPDATE SET fingerprint = excluded.fingerprint, sequence = excluded.sequence, low = excluded.low, high = excluded.high,
 			epoch = excluded.epoch, token = excluded.token, at = excluded.at, expires = excluded.expires WHERE lease_keys.expires <= excluded.at`,
 		o.Key.Hash, o.Key.Fingerprint, q.number, r.Start, r.End, r.Epoch, r.Token, instant(r.At), instant(r.At.Add(alloc.KeyRetention)))
-	return keptKey(kept, err)
+	if err = keptKey(kept, err); err != nil {
+		return err
+	}
+	return t.expireSome(expireLeaseKeys, r.At)
 }
 
 // replayLease answers from the record of the order's key; found is false where there is none that has not expired.

@@ -11,6 +11,7 @@ import (
 const (
 	sweepRows     = 1000
 	sweepBlobs    = 50 // rows that may be large: answers and parts of results
+	expireBeside  = 4  // records of keys, removed beside each new one
 	seedRetention = 90 * 24 * time.Hour
 )
 
@@ -54,7 +55,7 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 }
 
 // expire removes records that have expired; more says that some are left. Sequences, kept answers and jobs have no sweep
-// of their own: every pool's sweep does their part.
+// of their own: every pool's sweep does their part, and see expireSome.
 func (t *tx) expire(p poolRow, now time.Time) (more bool, err error) {
 	for _, e := range []struct {
 		query string
@@ -75,4 +76,11 @@ func (t *tx) expire(p poolRow, now time.Time) (more bool, err error) {
 		more = more || removed == e.limit
 	}
 	return more, nil
+}
+
+// expireSome is a part of each step that puts a record of a key: it removes a few that have expired, so that they do not
+// pile up where there is no pool to be swept.
+func (t *tx) expireSome(query string, now time.Time) error {
+	_, err := t.exec(query, instant(now), expireBeside)
+	return err
 }
