@@ -55,7 +55,9 @@ const (
 	ReleaseRetires OnRelease = "retire" // nobody ever gets it again
 )
 
-// Settles returns what an order's event is in a pool with the configuration: a release may be a retirement there.
+// Settles returns what an order's event is in a pool with the configuration: a release may be a retirement there. IDs
+// that were released before that was so come back all the same, and the repeat of that release is a success; but in one
+// order with IDs that it would retire they are CodeNotOwner, as one order has one answer.
 func (c PoolConfig) Settles(e Event) Event {
 	if e == EventRelease && c.OnRelease == ReleaseRetires {
 		return EventRetire

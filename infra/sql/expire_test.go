@@ -15,6 +15,9 @@ func TestExpiredKeysGoWithNewOnes(t *testing.T) {
 		"lease_keys": func(s *Store, key string) error {
 			return second(s.Lease(t.Context(), alloc.LeaseOrder{Sequence: "q", Count: 1, Key: alloc.NewKey("c", "lease", "sequence/q", key)}))
 		},
+		"kept_keys": func(s *Store, key string) error {
+			return second(s.OpenKey(t.Context(), *alloc.NewKey("c", "next", "sequence/q", key), alloc.NewToken(), []byte("1")))
+		},
 	} {
 		t.Run(table, func(t *testing.T) {
 			s, path, now := clocked(t)

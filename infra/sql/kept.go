@@ -39,7 +39,10 @@ func (s *Store) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, a
 	answer = bytes.Clone(answer) // the step may outlive this call
 	return write(ctx, s.writer, func(t *tx) (alloc.Kept, error) {
 		now := s.clock()
-		_, err := t.exec(putKept, key.Hash, key.Fingerprint, token, instant(now), instant(now.Add(alloc.KeyRetention)), answer != nil, blob(answer))
+		put, err := t.exec(putKept, key.Hash, key.Fingerprint, token, instant(now), instant(now.Add(alloc.KeyRetention)), answer != nil, blob(answer))
+		if err == nil && put > 0 {
+			err = t.expireSome(expireKeptKeys, now)
+		}
 		if err != nil {
 			return alloc.Kept{}, err
 		}
