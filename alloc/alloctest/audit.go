@@ -12,7 +12,7 @@ func (w *world) closeBooks() {
 	w.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.book.pools)) {
 		a := w.book.pools[name]
-		p, err := w.open().Pool(w.Context(), name)
+		p, err := w.elsewhere().Pool(w.Context(), name)
 		w.ok(err, "Pool")
 		if p.State == alloc.PoolDeleted {
 			// What a deleted pool still counts is not promised; that it has lost nothing that was taken, is.
@@ -28,7 +28,7 @@ func (w *world) closeBooks() {
 // balance proves that every ID that was added is somewhere, once, and that Level says so.
 func (w *world) balance(name alloc.PoolName, a *account) {
 	w.Helper()
-	got, err := w.open().Level(w.Context(), name)
+	got, err := w.elsewhere().Level(w.Context(), name)
 	w.ok(err, "Level")
 	census := w.fixture.Census(w.TB, name)
 	there := census[alloc.StateFree] + census[alloc.StateHeld] + census[alloc.StateReturning] + census[alloc.StateRetired]
@@ -73,7 +73,7 @@ func merged(l alloc.Level) alloc.Level {
 // kept proves that a pool that keeps has forgotten nothing.
 func (w *world) kept(name alloc.PoolName, level alloc.Level, census map[alloc.State]alloc.Count) {
 	w.Helper()
-	p, err := w.open().Pool(w.Context(), name)
+	p, err := w.elsewhere().Pool(w.Context(), name)
 	w.ok(err, "Pool")
 	if p.Config.Policy == alloc.PolicyKeep && (level.Forgotten != 0 || level.Claimed != census[alloc.StateClaimed]) {
 		w.Errorf("the pool %q, which keeps: got the level %+v of %v, want every claimed ID there and none forgotten", name, level, census)
@@ -83,13 +83,13 @@ func (w *world) kept(name alloc.PoolName, level alloc.Level, census map[alloc.St
 // owned proves on a sample that IDs belong to whom the answers said, and not to whom they do not.
 func (w *world) owned(name alloc.PoolName, a *account) {
 	w.Helper()
-	p, err := w.open().Pool(w.Context(), name)
+	p, err := w.elsewhere().Pool(w.Context(), name)
 	w.ok(err, "Pool")
 	if p.Config.Policy == alloc.PolicyForget {
 		return
 	}
 	const sample = 20
-	s, now := w.open(), w.clock.Now()
+	s, now := w.elsewhere(), w.clock.Now()
 	for i, id := range slices.Sorted(maps.Keys(a.terms)) {
 		if i == sample {
 			break

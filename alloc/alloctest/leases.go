@@ -13,16 +13,16 @@ import (
 // sequence makes a sequence.
 func (w *world) sequence(name alloc.SequenceName, config alloc.SequenceConfig) alloc.SequenceName {
 	w.Helper()
-	_, created, err := w.open().CreateSequence(w.Context(), name, config.WithDefaults())
+	_, created, err := w.elsewhere().CreateSequence(w.Context(), name, config.WithDefaults())
 	w.ok(err, "CreateSequence")
 	equal(w, created, true, "CreateSequence of a new sequence: created")
 	return name
 }
 
-// readSequence reads a sequence from a new process.
+// readSequence reads a sequence from another process.
 func (w *world) readSequence(name alloc.SequenceName) alloc.Sequence {
 	w.Helper()
-	q, err := w.open().Sequence(w.Context(), name)
+	q, err := w.elsewhere().Sequence(w.Context(), name)
 	w.ok(err, "Sequence")
 	return q
 }
@@ -30,7 +30,7 @@ func (w *world) readSequence(name alloc.SequenceName) alloc.Sequence {
 // setSequence changes a sequence's state and waits until every process knows.
 func (w *world) setSequence(name alloc.SequenceName, to alloc.SequenceState) {
 	w.Helper()
-	q, err := w.open().SetSequenceState(w.Context(), name, 0, to)
+	q, err := w.elsewhere().SetSequenceState(w.Context(), name, 0, to)
 	w.ok(err, "SetSequenceState")
 	equal(w, q.State, to, "state that SetSequenceState answers")
 	w.clock.Advance(stateDelay)

@@ -133,8 +133,9 @@ func (l *linear) annotate() {
 
 // record appends an operation to the history. One that failed and is known to have done nothing leaves no trace.
 func (l *linear) record(client int, in linearInput, call int64, out linearOutput, err error) {
-	in.to = l.w.clock.Now().Unix()
+	in.call, in.to = call, l.w.clock.Now().Unix()
 	end := l.ticks.Add(1)
+	out.end = end
 	if e := asError(err); err != nil {
 		switch {
 		case e == nil:

@@ -31,6 +31,7 @@ type linearID struct {
 	token  alloc.Token
 	until  int64 // the end of a hold, in seconds
 	vague  bool  // it may be later than that, as its answer was lost
+	told   int64 // when the hold was answered, in the time of the history
 	lapsed bool  // it is returning because its hold's time was over
 
 	last       alloc.Token // of whoever gave it back last
@@ -52,6 +53,7 @@ type linearInput struct {
 	key   int         // of a claim: from 1, 0 for none
 	hold  bool        // of a claim
 	lost  alloc.Token // of a claim: what stands for its token while nobody has seen it
+	call  int64       // when it began, in the time of the history
 	from  int64       // the clock before it …
 	to    int64       // … and after it
 	loose bool        // a sweep was on meanwhile, or one of which it is not known when it ended: it may have come to the ID before
@@ -74,6 +76,7 @@ type linearOutput struct {
 	state   alloc.State // of an inspection and of a settlement
 	token   alloc.Token // of a claim and of an inspection
 	until   int64       // of a hold
+	end     int64       // when it was given, in the time of the history
 	key     int         // of an inspection: to whose key the token was answered; 0 for nobody, -1 for a claim without a key
 }
 
@@ -142,7 +145,7 @@ func (s linearState) before(in linearInput, out linearOutput) []linearState {
 func (s linearState) swept(i int, to int64) (after []linearState) {
 	id := &s.ids[i]
 	if id.state == alloc.StateHeld && id.until < to {
-		id.state, id.until, id.vague, id.lapsed = alloc.StateReturning, 0, false, true
+		id.state, id.until, id.vague, id.told, id.lapsed = alloc.StateReturning, 0, false, 0, true
 		after = append(after, s)
 	}
 	if id.state == alloc.StateReturning {
@@ -152,13 +155,14 @@ func (s linearState) swept(i int, to int64) (after []linearState) {
 	return after
 }
 
-// sweep is when a sweep that has ended came to an ID: it had to free what was returning, and what was held past its time.
+// sweep is when a sweep that has ended came to an ID: it had to free what was returning, and what was held past its time,
+// unless the claim that holds it was still on its way to its answer when the sweep began.
 func (s linearState) sweep(in linearInput) []linearState {
 	id, after := s.ids[in.id], s.swept(in.id, in.to)
 	switch {
 	case len(after) == 0:
 		return []linearState{s}
-	case id.state == alloc.StateHeld && (id.vague || id.until >= in.from):
+	case id.state == alloc.StateHeld && (id.vague || id.told > in.call || id.until >= in.from):
 		return append(after, s)
 	}
 	return after[len(after)-1:]
@@ -179,7 +183,9 @@ func (s linearState) claim(in linearInput, out linearOutput) []linearState {
 		}
 	case out.code == "":
 		if s.ids[out.id].state == alloc.StateFree {
-			next = append(next, s.take(in, out.id, out.token, out.until, false))
+			taken := s.take(in, out.id, out.token, out.until, false)
+			taken.ids[out.id].told = out.end
+			next = append(next, taken)
 		}
 	case out.code == alloc.CodePoolExhausted:
 		for i := range s.ids {
@@ -197,7 +203,7 @@ func (s linearState) take(in linearInput, i int, token alloc.Token, until int64,
 	id := &s.ids[i]
 	id.token, id.lapsed = token, false
 	if in.hold {
-		id.state, id.until, id.vague = alloc.StateHeld, until, vague
+		id.state, id.until, id.vague, id.told = alloc.StateHeld, until, vague, 0
 	} else {
 		id.state = alloc.StateClaimed
 	}
@@ -261,7 +267,7 @@ func (s linearState) settle(in linearInput, out linearOutput) []linearState {
 		code = alloc.RefusalOf(id.state)
 	case t.Effect == alloc.EffectMove:
 		to := &done.ids[in.id]
-		to.state, to.until, to.vague, to.lapsed = t.To, 0, false, false
+		to.state, to.until, to.vague, to.told, to.lapsed = t.To, 0, false, 0, false
 	}
 	switch {
 	case out.unknown && code == "":

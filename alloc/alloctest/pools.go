@@ -242,10 +242,10 @@ var poolCases = []testCase{
 	}},
 }
 
-// readPool reads a pool from a new process.
+// readPool reads a pool from another process.
 func (w *world) readPool(name alloc.PoolName) alloc.Pool {
 	w.Helper()
-	p, err := w.open().Pool(w.Context(), name)
+	p, err := w.elsewhere().Pool(w.Context(), name)
 	w.ok(err, "Pool")
 	return p
 }

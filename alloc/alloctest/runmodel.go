@@ -70,8 +70,10 @@ type machine struct {
 }
 
 func newMachine(tb checkTB, f Fixture, clock *Clock, run int) *machine {
+	w := newWorld(tb, f)
+	w.clock = clock
 	m := &machine{
-		w:      &world{TB: tb, fixture: f, clock: clock, book: newBook()},
+		w:      w,
 		model:  NewModel(clock.Now),
 		run:    run,
 		leased: map[alloc.SequenceName][]alloc.Range{},

@@ -16,11 +16,13 @@ type world struct {
 	fixture Fixture
 	clock   *Clock
 	book    book
-	other   alloc.Store // see elsewhere
+	other   func() alloc.Store // see elsewhere
 }
 
 func newWorld(tb testing.TB, f Fixture) *world {
-	return &world{TB: tb, fixture: f, clock: NewClock(), book: newBook()}
+	w := &world{TB: tb, fixture: f, clock: NewClock(), book: newBook()}
+	w.other = sync.OnceValue(w.open)
+	return w
 }
 
 // open starts another process: a Store with nothing in memory.
@@ -29,15 +31,9 @@ func (w *world) open() alloc.Store {
 	return w.fixture.Open(w.TB, w.clock.Now)
 }
 
-// elsewhere is a process that only the case itself uses, one call after the other, where any but the one at work will do:
-// opening one for each call is dear on some engines.
-func (w *world) elsewhere() alloc.Store {
-	w.Helper()
-	if w.other == nil {
-		w.other = w.open()
-	}
-	return w.other
-}
+// elsewhere is one more process, for what any but the one at work will do: to open one for each call is dear on some
+// engines.
+func (w *world) elsewhere() alloc.Store { return w.other() }
 
 // callers is how many callers come at once.
 func (w *world) callers() int {
@@ -116,7 +112,7 @@ func equal[T comparable](w *world, got, want T, what string) {
 // pool makes a pool.
 func (w *world) pool(name alloc.PoolName, config alloc.PoolConfig) alloc.PoolName {
 	w.Helper()
-	_, created, err := w.open().CreatePool(w.Context(), name, config.WithDefaults())
+	_, created, err := w.elsewhere().CreatePool(w.Context(), name, config.WithDefaults())
 	w.ok(err, "CreatePool")
 	equal(w, created, true, "CreatePool of a new pool: created")
 	return name
@@ -150,10 +146,10 @@ func (w *world) seed(s alloc.Store, pool alloc.PoolName, job alloc.JobID, ids []
 	return outcomes
 }
 
-// seedNew adds IDs that the pool does not know, from a new process.
+// seedNew adds IDs that the pool does not know, from another process.
 func (w *world) seedNew(pool alloc.PoolName, job alloc.JobID, ids []alloc.ID) {
 	w.Helper()
-	for i, o := range w.seed(w.open(), pool, job, ids) {
+	for i, o := range w.seed(w.elsewhere(), pool, job, ids) {
 		equal(w, o, alloc.SeedAdded, fmt.Sprintf("outcome of the new ID %q", ids[i]))
 	}
 }
@@ -188,7 +184,7 @@ func (w *world) free(pool alloc.PoolName) alloc.Count {
 // setState changes a pool's state and waits until every process knows.
 func (w *world) setState(pool alloc.PoolName, to alloc.PoolState) {
 	w.Helper()
-	p, err := w.open().SetPoolState(w.Context(), pool, 0, to)
+	p, err := w.elsewhere().SetPoolState(w.Context(), pool, 0, to)
 	w.ok(err, "SetPoolState")
 	equal(w, p.State, to, "state that SetPoolState answers")
 	w.clock.Advance(stateDelay)
