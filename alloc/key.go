@@ -29,6 +29,7 @@ type Kept struct {
 	At     time.Time // when; it counts until KeyRetention later
 	Done   bool
 	Answer []byte // with Done
+	Shared bool   // it is open, and more attempts than the one that put it have found it: any of them may have done the work
 }
 
 // MaxAnswerBytes is the longest answer that a Store keeps.

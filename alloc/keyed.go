@@ -20,8 +20,17 @@ type KeyedRequest struct {
 }
 
 // Work is what a keyed request asks for. It must be repeatable, in its effect and, as far as it can, in its answer, and
-// use the context that it is given. intent is the same in every attempt of one request, "" if it came without a key.
-type Work func(ctx context.Context, intent Token) (answer []byte, err error)
+// use the context that it is given.
+type Work func(ctx context.Context, a Attempt) (answer []byte, err error)
+
+// Attempt is one of those that carry out a request.
+type Attempt struct {
+	Intent Token // the same in every attempt of one request; "" if it came without a key
+
+	// Others says that other attempts have, or had, the intent too, and may have done the work. Work that cannot be done
+	// twice then takes what it finds done for its own success.
+	Others bool
+}
 
 // Keyed does the work of a request once for each key: the intent is kept first, then the work is done by whoever comes,
 // then its answer is kept for KeyRetention and given to every repeat. Claim, Lease and Next have their keys themselves.
@@ -29,8 +38,12 @@ type Work func(ctx context.Context, intent Token) (answer []byte, err error)
 // replayed says that an earlier request with the key was there before, whoever of the two did the work. Where several do
 // it at once, all get the answer that was kept first.
 //
-// An error of the work is given and not kept: after a refusal the key is free for a repaired request; after an unknown
-// outcome, or a failure that passes by itself, it stays with its request, and a repeat of that finds out or tries again.
+// An error of the work is given and not kept. After the refusal of the one attempt that there was, the key is free for a
+// repaired request. After an unknown outcome, or a failure that passes by itself, it stays with its request, and a repeat of
+// that finds out or tries again; all these have one intent. A refusal of one attempt of several says nothing of the others:
+// it has Unknown set, and the key stays as well, as the work may have been done with this intent and must not be with
+// another.
+//
 // CodeKeyMismatch for another Print. With Unknown set: the work may have been done, and a repeat with the key gets to know.
 func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer []byte, replayed bool, err error) {
 	caller, err := s.admitKeyed(ctx, r)
@@ -42,7 +55,7 @@ func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer 
 		return nil, false, err
 	}
 	if key == nil {
-		answer, err = work(ctx, "")
+		answer, err = work(ctx, Attempt{})
 		return answer, false, err
 	}
 	ours := newIntent(s.now())
@@ -53,15 +66,19 @@ func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer 
 	if kept.Done {
 		return kept.Answer, true, nil
 	}
-	earlier := kept.Token != ours
-	if answer, err = work(ctx, kept.Token); err != nil {
-		return s.refused(ctx, *key, kept.Token, err)
-	}
-	stands, err := s.closeKey(ctx, *key, kept.Token, answer)
+	a := Attempt{Intent: kept.Token, Others: kept.Shared || kept.Token != ours}
+	answer, stands, err := s.carryOut(ctx, *key, &a, work)
 	if err != nil {
 		return nil, false, err
 	}
-	return stands, earlier || !bytes.Equal(stands, answer), nil
+	if stands {
+		return answer, true, nil
+	}
+	first, err := s.closeKey(ctx, *key, a.Intent, answer)
+	if err != nil {
+		return nil, false, err
+	}
+	return first, a.Others || !bytes.Equal(first, answer), nil
 }
 
 // admitKeyed is admit, or permit where the request is about all names.
@@ -77,7 +94,7 @@ func (s *Service) admitKeyed(ctx context.Context, r KeyedRequest) (Caller, error
 func (s *Service) forbidden(ctx context.Context, caller Caller, err error, work Work) error {
 	if Is(err, CodeForbidden) {
 		caller.Scopes = nil
-		work(WithCaller(ctx, caller), "") //nolint:errcheck // err is the refusal
+		work(WithCaller(ctx, caller), Attempt{}) //nolint:errcheck // err is the refusal
 	}
 	return err
 }
@@ -106,30 +123,56 @@ func (s *Service) closeKey(ctx context.Context, key Key, token Token, answer []b
 	return kept.Answer, nil
 }
 
-// refused answers for work that ended with the error. Somebody else with the same intent may have done it before: then
-// that answer stands. Otherwise a refusal sets the key free. The key of work that may be done, or whose repeat may
-// succeed just so, is left as it is: somebody may be at it, under the same token, which must stay the only one.
-func (s *Service) refused(ctx context.Context, key Key, token Token, refusal error) (answer []byte, replayed bool, err error) {
-	if e := asError(refusal); e.Unknown || passes(e.Code) {
-		return nil, false, refusal
+// carryOut does the work, once more where it was refused and turns out not to have been the only attempt. Where the work was
+// refused and another's answer is kept, that stands. Of the one attempt that there was, a refusal sets the key free. In all
+// other cases the record is left as it is: somebody may have done the work under its token, which must stay the only one.
+func (s *Service) carryOut(ctx context.Context, key Key, a *Attempt, work Work) (answer []byte, stands bool, err error) {
+	for {
+		answer, err = work(ctx, *a)
+		if err == nil {
+			return answer, false, nil
+		}
+		if e := asError(err); e.Unknown || passes(e.Code) {
+			return nil, false, a.failed(err)
+		}
+		kept, there, derr := s.dropKey(ctx, key, a.Intent)
+		switch {
+		case derr != nil:
+			return nil, false, derr
+		case there && kept.Done:
+			return kept.Answer, true, nil
+		case a.Others || !there:
+			return nil, false, a.failed(err)
+		}
+		a.Others = true
 	}
+}
+
+// dropKey sets the key free, unless others have its intent too. It goes on when the caller's context has ended. The refusal
+// is not given with a key that is not free: it would be taken for the last word, and the key could not be used for anything
+// else.
+func (s *Service) dropKey(ctx context.Context, key Key, token Token) (kept Kept, there bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	kept, there, err := s.store.FindKey(ctx, key)
-	switch {
-	case err == nil && there && kept.Done:
-		return kept.Answer, true, nil
-	case err == nil:
-		err = s.store.DropKey(ctx, key, token)
-	case Is(err, CodeKeyMismatch): // the record has expired, and the key is another request's now
-		err = nil
-	}
+	kept, there, err = s.store.DropKey(ctx, key, token)
 	if err != nil {
-		// The refusal is not given: it would be taken for the last word, and the key could not be used for anything else.
-		return nil, false, Errorf(CodeUnavailable, "the request was refused, but its Idempotency-Key could not be set free; repeat it to be told why").
+		e := Errorf(CodeUnavailable, "the request was refused, but what became of its Idempotency-Key is not known; repeat it with the same key to be told why").
 			Because(err).After(retrySoon)
+		e.Unknown = true // by another attempt
+		return Kept{}, false, e
 	}
-	return nil, false, refusal
+	return kept, there, nil
+}
+
+// failed is the error of an attempt. That of one among several says that the work may have been done all the same.
+func (a Attempt) failed(err error) error {
+	if !a.Others {
+		return err
+	}
+	e := *asError(err)
+	e.Message = "another attempt with this Idempotency-Key may have been carried out, see what is there before you use another key; this one was not: " + e.Message
+	e.Unknown, e.Cause = true, err
+	return &e
 }
 
 // passes reports whether an error with the code says nothing of the request: it may succeed when it is just repeated.

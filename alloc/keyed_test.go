@@ -17,13 +17,16 @@ import (
 type task struct {
 	mu      sync.Mutex
 	intents []alloc.Token
+	others  []bool
 	err     error                           // of the next attempt
 	during  func(ctx context.Context)       // nil for nothing
 	answer  func(intent alloc.Token) string // nil for the intent
 }
 
-func (j *task) work(ctx context.Context, intent alloc.Token) ([]byte, error) {
+func (j *task) work(ctx context.Context, a alloc.Attempt) ([]byte, error) {
+	intent := a.Intent
 	j.mu.Lock()
+	j.others = append(j.others, a.Others)
 	j.intents = append(j.intents, intent)
 	err, during, answer := j.err, j.during, j.answer
 	j.err, j.during = nil, nil
@@ -194,7 +197,7 @@ func TestKeyedNeedsItsPermissionForAReplayToo(t *testing.T) {
 func TestKeyedLeavesTheRecordOfAForbiddenRequest(t *testing.T) {
 	s, _, m := newWorld(t, nil)
 	_, _, err := s.Keyed(as(t.Context(), "nosy", alloc.Scope{Action: alloc.ActionRead, Pattern: "*"}), keyedRequest,
-		func(ctx context.Context, _ alloc.Token) ([]byte, error) {
+		func(ctx context.Context, _ alloc.Attempt) ([]byte, error) {
 			_, err := s.SetPoolState(ctx, pool, 0, alloc.PoolPaused)
 			if err == nil {
 				t.Error("a forbidden request was carried out")
@@ -214,8 +217,8 @@ func TestKeyedSeeding(t *testing.T) {
 	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
 		s, m := newPool(t, alloc.PoolConfig{Policy: policy})
 		var reports []alloc.SeedReport
-		seed := func(ctx context.Context, intent alloc.Token) ([]byte, error) {
-			r, err := s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf("1", "2"), Intent: intent})
+		seed := func(ctx context.Context, a alloc.Attempt) ([]byte, error) {
+			r, err := s.Seed(ctx, alloc.SeedRequest{Pool: "vouchers", Entries: entriesOf("1", "2"), Intent: a.Intent})
 			reports = append(reports, r)
 			if err == nil && len(reports) == 1 {
 				err = alloc.Errorf(alloc.CodeUnavailable, "the answer was lost")

@@ -71,7 +71,21 @@ var operations = map[string]operation{
 	}},
 	"Keyed": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
 		r := alloc.KeyedRequest{Need: alloc.ActionManage, Name: string(pool), Operation: "pause", Resource: "pool/" + string(pool), Key: "key", Print: "print"}
-		_, _, err := s.Keyed(ctx, r, func(context.Context, alloc.Token) ([]byte, error) { return []byte("answer"), nil })
+		_, _, err := s.Keyed(ctx, r, func(context.Context, alloc.Attempt) ([]byte, error) { return []byte("answer"), nil })
+		return err
+	}},
+	"DeletedPool": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.DeletedPool(ctx, pool)
+		if alloc.Is(err, alloc.CodePoolNotFound) { // it came as far as the pool
+			return nil
+		}
+		return err
+	}},
+	"DeletedSequence": {need: alloc.ActionManage, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.DeletedSequence(ctx, sequence)
+		if alloc.Is(err, alloc.CodeSequenceNotFound) {
+			return nil
+		}
 		return err
 	}},
 	"InspectID": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {

@@ -26,6 +26,22 @@ func (s *Service) SetPoolState(ctx context.Context, name PoolName, from Version,
 	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.SetPoolState)
 }
 
+// DeletedPool returns what is left of a deleted pool, for who deleted it and was not told. CodePoolNotFound where there is
+// none. Needs ActionManage.
+func (s *Service) DeletedPool(ctx context.Context, name PoolName) (Pool, error) {
+	if _, err := s.admit(ctx, ActionManage, string(name)); err != nil {
+		return Pool{}, err
+	}
+	p, err := s.store.Pool(ctx, name)
+	switch {
+	case err != nil:
+		return Pool{}, err
+	case p.State != PoolDeleted:
+		return Pool{}, Errorf(CodePoolNotFound, "there is no deleted pool %q", name)
+	}
+	return p, nil
+}
+
 // PoolStatus is a pool with its level. LevelError stands in for a level that could not be read.
 type PoolStatus struct {
 	Pool       Pool

@@ -52,6 +52,21 @@ func (s *Service) Sequence(ctx context.Context, name SequenceName) (Sequence, er
 	return q, nil
 }
 
+// DeletedSequence is to sequences what DeletedPool is to pools. CodeSequenceNotFound.
+func (s *Service) DeletedSequence(ctx context.Context, name SequenceName) (Sequence, error) {
+	if _, err := s.admit(ctx, ActionManage, string(name)); err != nil {
+		return Sequence{}, err
+	}
+	q, err := s.store.Sequence(ctx, name)
+	switch {
+	case err != nil:
+		return Sequence{}, err
+	case q.State != SequenceDeleted:
+		return Sequence{}, Errorf(CodeSequenceNotFound, "there is no deleted sequence %q", name)
+	}
+	return q, nil
+}
+
 // Sequences is to sequences what Pools is to pools.
 func (s *Service) Sequences(ctx context.Context, c Cursor, limit int) (sequences []Sequence, next Cursor, err error) {
 	look := func(q Sequence) entry[SequenceName] {

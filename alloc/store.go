@@ -177,8 +177,8 @@ type Trail interface {
 // whoever finds it open does the same. KeyRetention after it was opened a record counts as absent.
 type Keys interface {
 	// OpenKey puts the intent with the token if no record of the key's Hash counts, and returns the record that stands
-	// then: with our token if we put it, in this call or a repeat of it. With an answer the record is put done at once.
-	// CodeKeyMismatch if there is one of another Fingerprint.
+	// then: with our token if we put it, in this call or a repeat of it. An open one of another attempt is Shared from then
+	// on. With an answer the record is put done at once. CodeKeyMismatch if there is one of another Fingerprint.
 	OpenKey(ctx context.Context, key Key, token Token, answer []byte) (Kept, error)
 
 	// FindKey returns the record that counts; ok is false for none. CodeKeyMismatch as in OpenKey.
@@ -188,8 +188,10 @@ type Keys interface {
 	// answer stays. A record that is gone is no error: ours is returned as done.
 	CloseKey(ctx context.Context, key Key, token Token, answer []byte) (Kept, error)
 
-	// DropKey removes the record of the token if it is open: what was asked for was refused, and no refusal is kept.
-	DropKey(ctx context.Context, key Key, token Token) error
+	// DropKey removes the record of the token if it is open and not Shared: what was asked for was refused to the one
+	// attempt that there was, and no refusal is kept. It returns the record of the token that stands then, if one does; ok
+	// is false for none. So of a request whose record is gone before its retention is over, nothing was done.
+	DropKey(ctx context.Context, key Key, token Token) (k Kept, ok bool, err error)
 }
 
 // Credentials is the stored bearer credentials, their quotas, and what all processes share as a secret.

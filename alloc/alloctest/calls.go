@@ -70,7 +70,10 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			_, err := s.CloseKey(ctx, someKey("late"), alloc.NewToken(), []byte("answer"))
 			return err
 		},
-		"DropKey": func(ctx context.Context) error { return s.DropKey(ctx, someKey("late"), alloc.NewToken()) },
+		"DropKey": func(ctx context.Context) error {
+			_, _, err := s.DropKey(ctx, someKey("late"), alloc.NewToken())
+			return err
+		},
 		"CreateCredential": func(ctx context.Context) error {
 			return s.CreateCredential(ctx, alloc.Credential{ID: "late22222222", Client: "c", Hash: someHash("late")})
 		},

@@ -32,9 +32,12 @@ func (f *Faulty) CloseKey(ctx context.Context, key alloc.Key, token alloc.Token,
 }
 
 // DropKey implements alloc.Keys.
-func (f *Faulty) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) error {
-	_, err := call(ctx, f, "DropKey", func() (struct{}, error) { return struct{}{}, f.store.DropKey(ctx, key, token) })
-	return err
+func (f *Faulty) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) (k alloc.Kept, ok bool, err error) {
+	a, err := call(ctx, f, "DropKey", func() (a made[alloc.Kept], err error) {
+		a.thing, a.created, err = f.store.DropKey(ctx, key, token)
+		return a, err
+	})
+	return a.thing, a.created, err
 }
 
 // CreateCredential implements alloc.Credentials.

@@ -96,7 +96,7 @@ var keptKeyCases = []testCase{
 		w.noKey(w.open(), k)
 		w.openKey(w.open(), k, late, nil)
 		w.isKept(w.closeKey(w.open(), k, early, []byte("too late")), early, []byte("too late"))
-		w.ok(w.open().DropKey(w.Context(), k, early), "DropKey of a record that is gone")
+		w.dropKey(k, early)
 		w.isKept(w.findKey(w.elsewhere(), k), late, nil)
 		w.isKept(w.closeKey(w.open(), k, late, []byte("in time")), late, []byte("in time"))
 		w.isKept(w.closeKey(w.open(), k, early, []byte("too late")), early, []byte("too late"))
@@ -104,10 +104,11 @@ var keptKeyCases = []testCase{
 	}},
 	{"DropKey removes an open record, and the key is opened anew with whatever request", func(w *world) {
 		k, token := someKey("k"), alloc.NewToken()
-		w.ok(w.open().DropKey(w.Context(), k, token), "DropKey of a key that was never opened")
+		w.dropKey(k, token) // that was never opened
 		w.openKey(w.open(), k, token, nil)
-		for range 2 { // the second is a repeat of it
-			w.ok(w.open().DropKey(w.Context(), k, token), "DropKey")
+		w.openKey(w.open(), k, token, nil) // a repeat of it is no other attempt
+		for range 2 {                      // the second is a repeat of it
+			w.dropKey(k, token)
 			w.noKey(w.open(), k)
 		}
 		w.isKept(w.closeKey(w.open(), k, token, []byte("ours")), token, []byte("ours"))
@@ -118,11 +119,66 @@ var keptKeyCases = []testCase{
 	{"DropKey leaves what is done, and what is another attempt's", func(w *world) {
 		k, token := someKey("k"), alloc.NewToken()
 		w.openKey(w.open(), k, token, nil)
-		w.ok(w.open().DropKey(w.Context(), k, alloc.NewToken()), "DropKey with another token")
+		w.dropKey(k, alloc.NewToken())
 		w.isKept(w.findKey(w.elsewhere(), k), token, nil)
 		w.closeKey(w.open(), k, token, []byte("answer"))
-		w.ok(w.open().DropKey(w.Context(), k, token), "DropKey of what is done")
+		w.isKept(w.leftKey(k, token), token, []byte("answer"))
 		w.isKept(w.findKey(w.elsewhere(), k), token, []byte("answer"))
+	}},
+	{"DropKey leaves what another attempt has found open, which may have done the work", func(w *world) {
+		for name, given := range map[string][]byte{"by its intent": nil, "by its answer": []byte("answer")} {
+			k, first := someKey(name), alloc.NewToken()
+			equal(w, w.openKey(w.open(), k, first, nil).Shared, false, "the first one's own record is shared")
+			equal(w, w.openKey(w.open(), k, alloc.NewToken(), given).Shared, true, "the record that another has found is shared")
+			equal(w, w.openKey(w.open(), k, first, nil).Shared, true, "the first one's record is shared since")
+			equal(w, w.findKey(w.elsewhere(), k).Shared, true, "the record that is found is shared")
+			for range 2 {
+				left := w.leftKey(k, first)
+				w.isKept(left, first, nil)
+				equal(w, left.Shared, true, "what a drop left is shared")
+			}
+			other := alloc.Key{Hash: k.Hash, Fingerprint: someKey("other").Fingerprint}
+			_, err := w.open().OpenKey(w.Context(), other, alloc.NewToken(), nil)
+			w.want(err, alloc.CodeKeyMismatch, "OpenKey of another request")
+			w.isKept(w.openKey(w.open(), k, alloc.NewToken(), nil), first, nil)
+			w.isKept(w.closeKey(w.open(), k, first, []byte("done")), first, []byte("done"))
+			equal(w, w.findKey(w.elsewhere(), k).Shared, false, "what is done is shared")
+			w.isKept(w.leftKey(k, first), first, []byte("done"))
+		}
+	}},
+	{"another request's opening does not share the record", func(w *world) {
+		k, token := someKey("k"), alloc.NewToken()
+		w.openKey(w.open(), k, token, nil)
+		_, err := w.open().OpenKey(w.Context(), alloc.Key{Hash: k.Hash, Fingerprint: someKey("other").Fingerprint}, alloc.NewToken(), nil)
+		w.want(err, alloc.CodeKeyMismatch, "OpenKey of another request")
+		equal(w, w.findKey(w.elsewhere(), k).Shared, false, "the record is shared")
+		w.dropKey(k, token)
+		w.noKey(w.open(), k)
+	}},
+	{"many who find a key while it is dropped: it is gone, or the record of all", func(w *world) {
+		n := w.callers() / 5
+		for i := range 8 {
+			k, first := someKey(fmt.Sprint(i)), alloc.NewToken()
+			w.openKey(w.open(), k, first, nil)
+			stores, found := w.processes(n), make([]alloc.Kept, n)
+			left := false
+			w.together(n, func(i int) {
+				var err error
+				if i == 0 {
+					_, left, err = stores[i].DropKey(w.Context(), k, first)
+				} else {
+					found[i], err = stores[i].OpenKey(w.Context(), k, alloc.NewToken(), nil)
+				}
+				if err != nil {
+					w.Errorf("a drop beside others who open: %v", err)
+				}
+			})
+			for _, f := range found[1:] {
+				if f.Token != found[1].Token || (f.Token == first) != left {
+					w.Fatalf("the drop left the record of %s: %t; those who opened it have %s and %s", first, left, f.Token, found[1].Token)
+				}
+			}
+		}
 	}},
 	{"an answer is kept byte for byte, up to the longest", func(w *world) {
 		every := make([]byte, 256)
@@ -203,7 +259,7 @@ var keptKeyCases = []testCase{
 			dropped := someKey(fmt.Sprint("dropped ", i))
 			w.openKey(w.open(), dropped, token, nil)
 			f.SetPlan(Script("DropKey", faults...))
-			w.untilDone("DropKey", func() error { return f.DropKey(w.Context(), dropped, token) })
+			w.untilDone("DropKey", func() error { _, _, err := f.DropKey(w.Context(), dropped, token); return err })
 			w.noKey(w.open(), dropped)
 		}
 	}},
@@ -248,6 +304,25 @@ func (w *world) closeKey(s alloc.Store, k alloc.Key, token alloc.Token, answer [
 	got, err := s.CloseKey(w.Context(), k, token, answer)
 	w.ok(err, "CloseKey")
 	return got
+}
+
+// dropKey drops, and wants no record of the token to stand.
+func (w *world) dropKey(k alloc.Key, token alloc.Token) {
+	w.Helper()
+	left, ok, err := w.open().DropKey(w.Context(), k, token)
+	w.ok(err, "DropKey")
+	if ok {
+		w.Fatalf("DropKey: got %+v left, want nothing", left)
+	}
+}
+
+// leftKey is the record that a drop leaves.
+func (w *world) leftKey(k alloc.Key, token alloc.Token) alloc.Kept {
+	w.Helper()
+	left, ok, err := w.open().DropKey(w.Context(), k, token)
+	w.ok(err, "DropKey")
+	equal(w, ok, true, "DropKey leaves the record")
+	return left
 }
 
 func (w *world) findKey(s alloc.Store, k alloc.Key) (got alloc.Kept) {

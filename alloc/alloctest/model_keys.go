@@ -18,6 +18,10 @@ func (m *Model) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, a
 			k = alloc.Kept{Token: token, At: m.now(), Done: answer != nil, Answer: bytes.Clone(answer)}
 			d.keep(key, k)
 		}
+		if !k.Done && k.Token != token && !k.Shared {
+			k.Shared = true
+			d.keep(key, k)
+		}
 		stands = copied(k)
 		return nil
 	})
@@ -43,7 +47,7 @@ func (m *Model) CloseKey(ctx context.Context, key alloc.Key, token alloc.Token, 
 			return nil
 		}
 		if !k.Done {
-			k.Done, k.Answer = true, bytes.Clone(answer)
+			k.Done, k.Answer, k.Shared = true, bytes.Clone(answer), false
 			d.keep(key, k)
 		}
 		is = copied(k)
@@ -53,13 +57,20 @@ func (m *Model) CloseKey(ctx context.Context, key alloc.Key, token alloc.Token, 
 }
 
 // DropKey implements alloc.Keys.
-func (m *Model) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) error {
-	return m.step(ctx, func(d *modelData) error {
-		if k, there := d.kept[key.Hash]; there && k.answer.Token == token && !k.answer.Done {
+func (m *Model) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) (left alloc.Kept, ok bool, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		key.Fingerprint = d.kept[key.Hash].fingerprint // the token tells whose the record is
+		k, found, err := lookup(d.kept, &key, m.now())
+		switch {
+		case err != nil || !found || k.Token != token: // gone, or replaced by one of another attempt
+		case k.Done || k.Shared:
+			left, ok = copied(k), true
+		default:
 			delete(d.kept, key.Hash)
 		}
 		return nil
 	})
+	return left, ok, err
 }
 
 func (d *modelData) keep(key alloc.Key, k alloc.Kept) {

@@ -53,6 +53,12 @@ var keyMutants = []mutant{
 	{"a drop leaves the record", []string{"DropKey removes an open record", "K13 an opening, a closing and a drop"}, func(m *Model) alloc.Store {
 		return keepingKeys{m}
 	}},
+	{"a drop takes what others have found", []string{"DropKey leaves what another attempt has found"}, func(m *Model) alloc.Store {
+		return unshared{m}
+	}},
+	{"a drop does not tell what it left", []string{"DropKey leaves what is done", "DropKey leaves what another attempt has found"}, func(m *Model) alloc.Store {
+		return reticent{m}
+	}},
 	{"an answer is kept as text", []string{"an answer is kept byte for byte"}, func(m *Model) alloc.Store { return textual{m} }},
 }
 
@@ -210,16 +216,43 @@ func (s overrunning) CloseKey(ctx context.Context, key alloc.Key, token alloc.To
 
 type sweepingKeys struct{ *Model }
 
-func (s sweepingKeys) DropKey(_ context.Context, key alloc.Key, _ alloc.Token) error {
+func (s sweepingKeys) DropKey(_ context.Context, key alloc.Key, _ alloc.Token) (k alloc.Kept, ok bool, err error) {
 	s.data.mu.Lock()
 	defer s.data.mu.Unlock()
 	delete(s.data.kept, key.Hash)
-	return nil
+	return k, false, nil
 }
 
 type keepingKeys struct{ *Model }
 
-func (keepingKeys) DropKey(context.Context, alloc.Key, alloc.Token) error { return nil }
+func (keepingKeys) DropKey(context.Context, alloc.Key, alloc.Token) (k alloc.Kept, ok bool, err error) {
+	return k, false, nil
+}
+
+// unshared forgets who found an open record.
+type unshared struct{ *Model }
+
+func (s unshared) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) (alloc.Kept, bool, error) {
+	s.unshare(key)
+	return s.Model.DropKey(ctx, key, token)
+}
+
+func (m *Model) unshare(key alloc.Key) {
+	m.data.mu.Lock()
+	defer m.data.mu.Unlock()
+	if k, there := m.data.kept[key.Hash]; there {
+		k.answer.Shared = false
+		m.data.kept[key.Hash] = k
+	}
+}
+
+// reticent drops rightly, and does not tell what it left.
+type reticent struct{ *Model }
+
+func (s reticent) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) (k alloc.Kept, ok bool, err error) {
+	_, _, err = s.Model.DropKey(ctx, key, token)
+	return k, false, err
+}
 
 type textual struct{ *Model }
 

@@ -120,10 +120,11 @@ func (m *machine) keptKey(t *rapid.T) {
 		got, gotErr = s.CloseKey(m.ctx(), k, token, answer)
 		want, wantErr = m.model.CloseKey(m.ctx(), k, token, answer)
 	case "DropKey":
-		gotErr, wantErr = s.DropKey(m.ctx(), k, token), m.model.DropKey(m.ctx(), k, token)
+		got, gotOK, gotErr = s.DropKey(m.ctx(), k, token)
+		want, wantOK, wantErr = m.model.DropKey(m.ctx(), k, token)
 	}
 	m.same(what, gotErr, wantErr)
-	if gotOK != wantOK || got.Token != want.Token || got.Done != want.Done || !bytes.Equal(got.Answer, want.Answer) {
+	if gotOK != wantOK || got.Token != want.Token || got.Done != want.Done || got.Shared != want.Shared || !bytes.Equal(got.Answer, want.Answer) {
 		m.w.Fatalf("%s of %s by %s: got %+v (%t), the model has %+v (%t)", what, k.Hash, token, got, gotOK, want, wantOK)
 	}
 }

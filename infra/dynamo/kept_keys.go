@@ -11,7 +11,8 @@ import (
 // operation is a part of the hash, so no kind meets another. It goes from open to done, or to failed, which is how one
 // that was dropped is called: it counts as absent and stays until it expires, so that a late write of its opening finds
 // it, and is replaced on its own token only. Every transition tests the token: an attempt that overruns its time cannot
-// touch the record of a later one.
+// touch the record of a later one. An open one that a second attempt has found is shared, and is not dropped any more: the
+// condition of the drop meets what that attempt wrote before it began its work.
 
 // Values of AttrState in records that keep an answer, beside RecordFailed.
 const (
@@ -23,6 +24,7 @@ const (
 const (
 	AttrAnswer = "an"
 	AttrOpened = "at" // when, in nanoseconds
+	AttrShared = "sh" // of an open one: more attempts than the first have found it
 )
 
 func keptItem(key alloc.Key, token alloc.Token, answer []byte, now time.Time) Item {
@@ -38,6 +40,7 @@ func keptItem(key alloc.Key, token alloc.Token, answer []byte, now time.Time) It
 
 func decodeKept(it Item) alloc.Kept {
 	k := alloc.Kept{Token: alloc.Token(it.Str(AttrToken)), At: fromNanos(it.Int(AttrOpened)), Done: it.Str(AttrState) == RecordDone}
+	k.Shared = !k.Done && it.Bool(AttrShared)
 	if k.Done {
 		k.Answer = append([]byte{}, it.Bytes(AttrAnswer)...) // one without a byte is an answer too
 	}
@@ -51,7 +54,8 @@ func (s *Store) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, a
 	}
 	now := s.now()
 	it := keptItem(key, token, answer, now)
-	cond := Any(Absent(AttrPK), Le(AttrExpires, now.Unix()))
+	absent := Any(Absent(AttrPK), Le(AttrExpires, now.Unix()))
+	cond := absent
 	for range changeTries {
 		err := s.table.Put(ctx, it, cond)
 		if err == nil {
@@ -63,15 +67,29 @@ func (s *Store) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, a
 			return alloc.Kept{}, err
 		case !absentRecord(old, now):
 			// Ours among them, put by this very call or one before it. Whose it is does not matter to the comparison.
-			return keptFor(key, old)
+			k, err := keptFor(key, old)
+			if err != nil || k.Done || k.Shared || k.Token == token {
+				return k, err
+			}
+			old, err = s.shareKey(ctx, key, k.Token)
+			if _, met := refusedBy(err); !met {
+				return decodeKept(old), err
+			}
+			cond = absent // it has just been closed or dropped
 		case old.Str(AttrState) == RecordFailed:
 			// Only the very record that was seen dropped is replaced: a put that comes late finds another.
 			cond = All(Eq(AttrState, RecordFailed), Eq(AttrToken, old.Str(AttrToken)))
 		default:
-			cond = Any(Absent(AttrPK), Le(AttrExpires, now.Unix())) // it has just been removed
+			cond = absent // it has just been removed
 		}
 	}
 	return alloc.Kept{}, alloc.Errorf(alloc.CodeBusy, "too many requests with this Idempotency-Key come at once; nothing was done; try again").After(time.Second)
+}
+
+// shareKey marks the open record of the token before whoever found it begins: it is not dropped any more.
+func (s *Store) shareKey(ctx context.Context, key alloc.Key, token alloc.Token) (Item, error) {
+	return s.table.Update(ctx, recordKey(key.Hash), Update{Set: map[string]any{AttrShared: true}},
+		All(Eq(AttrToken, string(token)), Eq(AttrState, RecordOpen)))
 }
 
 // keptFor is the record that counts, if it is for the same request.
@@ -116,13 +134,17 @@ func (s *Store) CloseKey(ctx context.Context, key alloc.Key, token alloc.Token, 
 }
 
 // DropKey implements alloc.Keys.
-func (s *Store) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) error {
-	_, err := s.table.Update(ctx, recordKey(key.Hash), Update{Set: map[string]any{AttrState: RecordFailed}, Quiet: true},
-		All(Eq(AttrToken, string(token)), Eq(AttrState, RecordOpen)))
-	if _, met := refusedBy(err); met {
-		return nil
+func (s *Store) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) (k alloc.Kept, ok bool, err error) {
+	_, err = s.table.Update(ctx, recordKey(key.Hash), Update{Set: map[string]any{AttrState: RecordFailed}, Quiet: true},
+		All(Eq(AttrToken, string(token)), Eq(AttrState, RecordOpen), Absent(AttrShared)))
+	old, met := refusedBy(err)
+	switch {
+	case !met:
+		return alloc.Kept{}, false, err
+	case absentRecord(old, s.now()) || old.Str(AttrToken) != string(token):
+		return alloc.Kept{}, false, nil
 	}
-	return err
+	return decodeKept(old), true, nil
 }
 
 // checkAnswer refuses what an item has no room for, before anything is done.

@@ -104,10 +104,11 @@ func TestAKeptAnswerSurvivesAFaultAtEveryWrite(t *testing.T) {
 func TestADroppedKeySurvivesAFaultAtEveryWrite(t *testing.T) {
 	atEachWrite(t, func(t *testing.T, b *bench) {
 		bad, good := aKept("k", "bad"), aKept("k", "good")
+		token := alloc.NewToken()
 		insist(b, func(s *dynamo.Store) (bool, error) {
-			k, err := s.OpenKey(t.Context(), bad, alloc.NewToken(), nil)
+			_, err := s.OpenKey(t.Context(), bad, token, nil)
 			if err == nil {
-				err = s.DropKey(t.Context(), bad, k.Token)
+				_, _, err = s.DropKey(t.Context(), bad, token)
 			}
 			return true, err
 		})
@@ -130,7 +131,7 @@ func TestK17AnAttemptThatOverrunsItsTimeTouchesNoLaterOne(t *testing.T) {
 	for name, pass := range map[string]func(b *bench, s *dynamo.Store){
 		"after the retention": func(b *bench, _ *dynamo.Store) { b.clock.Advance(alloc.KeyRetention) },
 		"after it was dropped": func(b *bench, s *dynamo.Store) {
-			refused(b.TB, s.DropKey(b.Context(), key, old), "")
+			dropped(b.TB, s, key, old)
 		},
 	} {
 		for late, do := range map[string]func(ctx context.Context, s *dynamo.Store) error{
@@ -141,7 +142,13 @@ func TestK17AnAttemptThatOverrunsItsTimeTouchesNoLaterOne(t *testing.T) {
 				}
 				return err
 			},
-			"a drop": func(ctx context.Context, s *dynamo.Store) error { return s.DropKey(ctx, key, old) },
+			"a drop": func(ctx context.Context, s *dynamo.Store) error {
+				_, left, err := s.DropKey(ctx, key, old)
+				if left {
+					return fmt.Errorf("the late drop has found the record of %s", old)
+				}
+				return err
+			},
 		} {
 			t.Run(late+" "+name, func(t *testing.T) {
 				b := newBench(t)
@@ -166,6 +173,14 @@ func TestK17AnAttemptThatOverrunsItsTimeTouchesNoLaterOne(t *testing.T) {
 	}
 }
 
+// dropped drops a key, of which nothing may be left.
+func dropped(t testing.TB, s *dynamo.Store, key alloc.Key, token alloc.Token) {
+	t.Helper()
+	if k, left, err := s.DropKey(t.Context(), key, token); left || err != nil {
+		t.Fatalf("the drop left %+v, %t, %v", k, left, err)
+	}
+}
+
 // opened opens a key and returns the calls that it made.
 func (b *bench) opened(s *dynamo.Store, key alloc.Key, token alloc.Token) []dynamotest.Call {
 	b.Helper()
@@ -182,7 +197,7 @@ func TestALateOpeningDoesNotBringBackADroppedKey(t *testing.T) {
 	s, key := b.open(), aKept("k", "bad")
 	token := alloc.NewToken()
 	calls := b.opened(s, key, token)
-	refused(t, s.DropKey(t.Context(), key, token), "")
+	dropped(t, s, key, token)
 	for _, c := range calls {
 		c.Do(t.Context(), b.mem)
 	}
@@ -218,7 +233,7 @@ func TestK20AnExpiredKeptKeyBehavesLikeAnAbsentOne(t *testing.T) {
 			if err != nil || !k.Done || k.Token != token || string(k.Answer) != "late" {
 				t.Errorf("a close after its end: %+v, %v", k, err)
 			}
-			refused(t, s.DropKey(t.Context(), key, token), "")
+			dropped(t, s, key, token)
 			k, err = s.OpenKey(t.Context(), aKept("k", "another"), token, nil)
 			if err != nil || k.Done || !k.At.Equal(b.clock.Now()) {
 				t.Errorf("a new request after its end: %+v, %v", k, err)

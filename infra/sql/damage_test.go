@@ -83,7 +83,7 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		})),
 		"open key":          second(s.OpenKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t", nil)),
 		"close key":         second(s.CloseKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t", []byte("a"))),
-		"drop key":          s.DropKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t"),
+		"drop key":          third(s.DropKey(ctx, alloc.Key{Hash: "h", Fingerprint: "f"}, "t")),
 		"create credential": s.CreateCredential(ctx, alloc.Credential{ID: "c", Created: time.Unix(0, 0), Scopes: alloc.AllScopes()}),
 		"list credentials":  second(s.ListCredentials(ctx, "", 10)),
 		"quota":             second(s.TakeQuota(ctx, "c", s.clock(), 1, 1)),

@@ -14,17 +14,18 @@ type keptRow struct {
 }
 
 const (
-	selectKept = `SELECT fingerprint, token, at, done, answer FROM kept_keys WHERE hash = $1 AND expires > $2`
-	putKept    = `INSERT INTO kept_keys (hash, fingerprint, token, at, expires, done, answer) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	selectKept = `SELECT fingerprint, token, at, done, answer, shared FROM kept_keys WHERE hash = $1 AND expires > $2`
+	putKept    = `INSERT INTO kept_keys (hash, fingerprint, token, at, expires, done, answer, shared) VALUES ($1, $2, $3, $4, $5, $6, $7, 0)
 		ON CONFLICT (hash) DO UPDATE SET fingerprint = excluded.fingerprint, token = excluded.token, at = excluded.at,
-			expires = excluded.expires, done = excluded.done, answer = excluded.answer WHERE kept_keys.expires <= excluded.at`
-	closeKept = `UPDATE kept_keys SET done = 1, answer = $4 WHERE hash = $1 AND token = $2 AND expires > $3 AND done = 0`
-	dropKept  = `DELETE FROM kept_keys WHERE hash = $1 AND token = $2 AND done = 0`
+			expires = excluded.expires, done = excluded.done, answer = excluded.answer, shared = 0 WHERE kept_keys.expires <= excluded.at`
+	shareKept = `UPDATE kept_keys SET shared = 1 WHERE hash = $1 AND token = $2 AND done = 0`
+	closeKept = `UPDATE kept_keys SET done = 1, shared = 0, answer = $4 WHERE hash = $1 AND token = $2 AND expires > $3 AND done = 0`
+	dropKept  = `DELETE FROM kept_keys WHERE hash = $1 AND token = $2 AND done = 0 AND shared = 0`
 )
 
 func scanKept(row scanner) (k keptRow, err error) {
 	var at int64
-	if err = row.Scan(&k.fingerprint, &k.Token, &at, &k.Done, &k.Answer); err != nil {
+	if err = row.Scan(&k.fingerprint, &k.Token, &at, &k.Done, &k.Answer, &k.Shared); err != nil {
 		return k, err
 	}
 	k.At = moment(at)
@@ -47,6 +48,11 @@ func (s *Store) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, a
 			return alloc.Kept{}, err
 		}
 		k, _, err := t.kept(key, instant(now))
+		if err != nil || k.Done || k.Shared || k.Token == token {
+			return k, err
+		}
+		k.Shared = true
+		_, err = t.exec(shareKept, key.Hash, k.Token)
 		return k, err
 	})
 }
@@ -91,10 +97,18 @@ func (s *Store) CloseKey(ctx context.Context, key alloc.Key, token alloc.Token, 
 	})
 }
 
-// DropKey removes the record of the token if it is open.
-func (s *Store) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) error {
-	_, err := write(ctx, s.writer, func(t *tx) (int64, error) { return t.exec(dropKept, key.Hash, token) })
-	return err
+// DropKey removes the record of the token if it is open and one attempt's alone, and returns it if it is not.
+func (s *Store) DropKey(ctx context.Context, key alloc.Key, token alloc.Token) (k alloc.Kept, ok bool, err error) {
+	left, err := write(ctx, s.writer, func(t *tx) ([]keptRow, error) {
+		if _, err := t.exec(dropKept, key.Hash, token); err != nil {
+			return nil, err
+		}
+		return list(t, scanKept, selectKept, key.Hash, instant(s.clock()))
+	})
+	if err != nil || len(left) == 0 || left[0].Token != token {
+		return alloc.Kept{}, false, err
+	}
+	return left[0].Kept, true, nil
 }
 
 // blob is the column's value of an answer: never NULL, as the driver makes of nil.

@@ -167,7 +167,7 @@ func contents(t *testing.T, path string) (all string) {
 		`SELECT group_concat(id || state || generation || coalesce(token, '') || n, ' ') FROM (SELECT * FROM ids ORDER BY id)`,
 		`SELECT group_concat(hash || token) FROM claim_keys`,
 		`SELECT group_concat(low || '-' || high || token) FROM leases`,
-		`SELECT group_concat(hash || token || done || CAST(answer AS TEXT)) FROM kept_keys`,
+		`SELECT group_concat(hash || token || done || shared || CAST(answer AS TEXT)) FROM kept_keys`,
 	} {
 		all += fmt.Sprintln(ask[string](t, path, `SELECT coalesce((`+query+`), '')`))
 	}

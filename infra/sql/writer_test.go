@@ -311,3 +311,5 @@ func TestBusyWriterLetsOthersIn(t *testing.T) {
 
 // second is the error of a step's answer.
 func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }

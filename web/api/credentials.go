@@ -90,7 +90,7 @@ func (a api) createCredential(ctx context.Context, q request, b credentialBody) 
 	if err != nil {
 		return answer{}, err
 	}
-	r.Client, r.Intent = b.Client, q.intent
+	r.Client, r.Intent = b.Client, q.attempt.Intent
 	c, secret, err := a.svc.CreateCredential(ctx, r)
 	if err != nil {
 		return answer{}, err
@@ -122,7 +122,7 @@ func (b *rotateBody) fields() []field {
 }
 
 func (a api) rotateCredential(ctx context.Context, q request, b rotateBody) (answer, error) {
-	c, secret, err := a.svc.RotateCredential(ctx, q.credential(), q.ifMatch, time.Duration(b.Overlap)*time.Second, q.intent)
+	c, secret, err := a.svc.RotateCredential(ctx, q.credential(), q.ifMatch, time.Duration(b.Overlap)*time.Second, q.attempt.Intent)
 	if err != nil {
 		return answer{}, err
 	}

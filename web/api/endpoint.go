@@ -54,7 +54,7 @@ type request struct {
 	query   url.Values
 	key     string        // Idempotency-Key; "" for none
 	ifMatch alloc.Version // the version that the client says it changes; 0 if it does not say
-	intent  alloc.Token   // with KeysAnswered and a key: the same in every attempt
+	attempt alloc.Attempt // with KeysAnswered and a key
 }
 
 // served is a route with what it needs.

@@ -44,7 +44,7 @@ func newJobAnswer(j alloc.Job) jobAnswer {
 
 // export makes a job that writes the pool's IDs into a file, in parts.
 func (a api) export(ctx context.Context, q request, b exportBody) (answer, error) {
-	j, err := a.svc.Export(ctx, alloc.ExportRequest{Pool: q.pool(), Of: b.State, Format: b.Format, Intent: q.intent})
+	j, err := a.svc.Export(ctx, alloc.ExportRequest{Pool: q.pool(), Of: b.State, Format: b.Format, Intent: q.attempt.Intent})
 	if err != nil {
 		return answer{}, err
 	}

@@ -36,8 +36,8 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 	ran := false
 	record, replayed, err := rt.svc.Keyed(ctx, alloc.KeyedRequest{
 		Need: rt.Need, Name: name, Operation: rt.Operation, Resource: rt.resource(q), Key: q.key, Print: rt.print(q, todo.print),
-	}, func(ctx context.Context, intent alloc.Token) (record []byte, err error) {
-		q.intent, ran = intent, true
+	}, func(ctx context.Context, a alloc.Attempt) (record []byte, err error) {
+		q.attempt, ran = a, true
 		if ours, err = todo.do(ctx, q); err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"idpool/alloc"
-	"idpool/alloc/alloctest"
 	"idpool/web/api"
 )
 
@@ -271,70 +270,4 @@ func TestTheLongestSettlingIsKept(t *testing.T) {
 	if first.Body.Len() < 500_000 || first.Body.String() != again.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("first %d bytes, then %d, %v", first.Body.Len(), again.Body.Len(), again.Header())
 	}
-}
-
-// K12, K13: whatever of the calls of the store fails, refused or done and reported as failed, a repeat with the key ends
-// with one answer, and what was asked for was done once.
-func TestAFaultAtAnyCallUnderAKey(t *testing.T) {
-	for _, rt := range withKeys() {
-		for name, fault := range map[string]alloctest.Fault{"refused": alloctest.Refused, "done, but not heard": alloctest.AppliedButFailed} {
-			t.Run(rt.Operation+" "+name, func(t *testing.T) {
-				once := newWorld(t)
-				once.send(rt)
-				want := once.made()
-				for failing := 1; failing < 100; failing++ {
-					if faultAtCall(t, rt, fault, failing, want) {
-						return
-					}
-				}
-				t.Error("the calls do not end")
-			})
-		}
-	}
-}
-
-// faultAtCall lets the call of that number fail while the route does its work, and repeats; it reports whether there was
-// no such call.
-func faultAtCall(t *testing.T, rt api.Route, fault alloctest.Fault, failing int, want [4]int) (done bool) {
-	t.Helper()
-	w := newWorld(t)
-	store := alloctest.NewFaulty(w.store, nil)
-	calls := 0
-	store.SetPlan(func(alloctest.Call) alloctest.Fault {
-		if calls++; calls == failing {
-			return fault
-		}
-		return alloctest.Pass
-	})
-	w.h = clientAt(t, store, w.clock.Now).h
-	first := w.send(rt, "Idempotency-Key: k")
-	if first.Code >= 300 && first.Code != http.StatusServiceUnavailable && first.Code != http.StatusInternalServerError {
-		t.Errorf("call %d: %d %s, want 503 or the answer", failing, first.Code, first.Body)
-	}
-	done = calls < failing
-	store.SetPlan(nil)
-	second := w.send(rt, "Idempotency-Key: k")
-	if second.Code >= 300 && !(rt.Method == http.MethodDelete && second.Code == http.StatusGone) {
-		t.Errorf("call %d: %d %s, then %d %s", failing, first.Code, first.Body, second.Code, second.Body)
-		return done
-	}
-	if first.Code < 300 && withoutSecret(t, first) != withoutSecret(t, second) {
-		t.Errorf("call %d: %s, then %s", failing, first.Body, second.Body)
-	}
-	if third := w.send(rt, "Idempotency-Key: k"); withoutSecret(t, third) != withoutSecret(t, second) && second.Code < 300 {
-		t.Errorf("call %d: %s, then %s", failing, second.Body, third.Body)
-	}
-	if got := w.made(); got != want {
-		t.Errorf("call %d: there are %v pools, sequences, credentials and jobs, want %v", failing, got, want)
-	}
-	return done
-}
-
-// made counts what there is.
-func (w *world) made() (counts [4]int) {
-	w.t.Helper()
-	for i, path := range []string{"/v1/pools", "/v1/sequences", "/v1/credentials", "/v1/jobs"} {
-		counts[i] = strings.Count(w.must(200, "GET", path, "").Body.String(), `"created_at":`)
-	}
-	return counts
 }

@@ -170,9 +170,22 @@ func (a api) listPools(ctx context.Context, q request) (answer, error) {
 func (a api) setPool(to alloc.PoolState) endpoint {
 	return func(ctx context.Context, q request) (answer, error) {
 		p, err := a.svc.SetPoolState(ctx, q.pool(), q.ifMatch, to)
+		if to == alloc.PoolDeleted && q.attempt.Others && alloc.Is(err, alloc.CodePoolDeleted) {
+			p, err = a.deletedPool(ctx, q, err)
+		}
 		if err != nil {
 			return answer{}, err
 		}
 		return answer{status: http.StatusOK, body: newPoolAnswer(p), version: p.Version}, nil
 	}
+}
+
+// deletedPool is the pool that another attempt of this deletion may have deleted: then it was done. The error is what this
+// attempt was told.
+func (a api) deletedPool(ctx context.Context, q request, told error) (alloc.Pool, error) {
+	p, err := a.svc.DeletedPool(ctx, q.pool())
+	if err == nil && q.ifMatch != 0 && p.Version != q.ifMatch {
+		err = told // it was deleted at a version that this deletion is not for
+	}
+	return p, err
 }

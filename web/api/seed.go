@@ -63,7 +63,7 @@ func (a api) seed(q request) (work, error) {
 	return work{print: file.print, do: func(ctx context.Context, q request) (answer, error) {
 		web.Note(ctx, slog.Int(web.KeyCount, len(file.entries)))
 		// The intent names the job: every attempt with the same key is the same seeding.
-		r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: file.entries, Intent: q.intent})
+		r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: file.entries, Intent: q.attempt.Intent})
 		switch {
 		case err == nil:
 			return answer{status: http.StatusOK, body: newSeedAnswer(r, file.warnings)}, nil

@@ -125,11 +125,23 @@ func (a api) listSequences(ctx context.Context, q request) (answer, error) {
 func (a api) setSequence(to alloc.SequenceState) endpoint {
 	return func(ctx context.Context, q request) (answer, error) {
 		s, err := a.svc.SetSequenceState(ctx, q.sequence(), q.ifMatch, to)
+		if to == alloc.SequenceDeleted && q.attempt.Others && alloc.Is(err, alloc.CodeSequenceDeleted) {
+			s, err = a.deletedSequence(ctx, q, err)
+		}
 		if err != nil {
 			return answer{}, err
 		}
 		return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, nil
 	}
+}
+
+// deletedSequence is to sequences what deletedPool is to pools.
+func (a api) deletedSequence(ctx context.Context, q request, told error) (alloc.Sequence, error) {
+	s, err := a.svc.DeletedSequence(ctx, q.sequence())
+	if err == nil && q.ifMatch != 0 && s.Version != q.ifMatch {
+		err = told
+	}
+	return s, err
 }
 
 // decimal writes a number in digits.

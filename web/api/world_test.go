@@ -38,10 +38,16 @@ type made struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	return newWorldOf(t, "")
+}
+
+// newWorldOf is a world whose pool p has the configuration.
+func newWorldOf(t testing.TB, config string) *world {
+	t.Helper()
 	clock := alloctest.NewClock()
 	store := alloctest.NewModel(clock.Now)
 	w := &world{client: clientAt(t, store, clock.Now), store: store, clock: clock}
-	w.must(201, "PUT", "/v1/pools/p", "")
+	w.must(201, "PUT", "/v1/pools/p", config)
 	w.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["A-1", "A-2", "A-3", "A-4", "A-5"]}`)
 	w.held = read[claimed](t, w.must(201, "POST", "/v1/pools/p/claims", `{"count": 2, "hold": 3600}`).Body)
 	w.must(201, "PUT", "/v1/sequences/s", "")

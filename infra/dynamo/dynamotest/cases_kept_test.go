@@ -25,7 +25,8 @@ func (s *script) shut(p *process, token alloc.Token, answer string) *step[alloc.
 
 func (s *script) drop(p *process, token alloc.Token) *step[bool] {
 	return begin(s, p, "drop", func(ctx context.Context, store *dynamo.Store) (bool, error) {
-		return true, store.DropKey(ctx, keptOf("key", "body"), token)
+		_, left, err := store.DropKey(ctx, keptOf("key", "body"), token)
+		return left, err
 	})
 }
 
@@ -110,6 +111,48 @@ func caseTwoOpenings(s *script) {
 	s.keeps(first, "")
 }
 
+// caseFoundAndDropped: a second attempt finds the open record, and the first, refused, drops it before that is written, or
+// just after. Whoever works has a record that is not dropped.
+func caseFoundAndDropped(s *script) {
+	first, second := alloc.NewToken(), alloc.NewToken()
+	s.open(s.on("first", 0), "body", first).must()
+	st := s.open(s.on("second", 0), "body", second)
+	found := st.until(sharing)
+	if s.drop(s.on("first", 0), first).must() {
+		s.fatalf("the drop has left a record that nobody had found yet")
+	}
+	s.decide(found, None)
+	if k := st.must(); k.Token != second || k.Shared {
+		s.fatalf("the second has %+v, want a record of its own", k)
+	}
+	s.arrive(found)
+	s.keeps(second, "")
+
+	st = s.open(s.on("third", 0), "body", alloc.NewToken())
+	found = st.until(sharing)
+	dropping := s.drop(s.on("second", 0), second)
+	drop := dropping.until(anyWrite)
+	s.decide(found, Repeated)
+	if k := st.must(); k.Token != second || !k.Shared {
+		s.fatalf("the third has %+v, want the second's record, shared", k)
+	}
+	s.decide(drop, None)
+	if !dropping.must() {
+		s.fatalf("the drop has left nothing of a record that two have")
+	}
+	s.keeps(second, "")
+	if k := s.open(s.on("fourth", 0), "body", alloc.NewToken()).must(); k.Token != second || !k.Shared {
+		s.fatalf("the fourth has %+v, want the second's record, shared", k)
+	}
+	s.shut(s.on("third", 0), second, "answer").must()
+	s.arrive(found)
+	s.arrive(drop)
+	s.keeps(second, "answer")
+}
+
+// sharing marks a record that more than one attempt has.
+func sharing(c Call) bool { return c.Op == OpUpdate && c.Update.Set[dynamo.AttrShared] != nil }
+
 // take begins to take of a quota of ten.
 func (s *script) take(p *process, n alloc.Count) *step[alloc.Count] {
 	hour := time.Now().Truncate(time.Hour)
@@ -144,7 +187,8 @@ func TestSchedulesOfKeptKeysAndQuotas(t *testing.T) {
 		"of two closes the first stays":                          caseTwoCloses,
 		"K17 a drop arrives at the record of a repaired request": caseLateDrop,
 		"of two openings one counts":                             caseTwoOpenings,
-		"a quota":                                                caseQuota,
+		"what a second attempt has found is not dropped":         caseFoundAndDropped,
+		"a quota": caseQuota,
 	} {
 		t.Run(name, func(t *testing.T) { replay(t, schedule) })
 	}
@@ -185,6 +229,22 @@ func TestMutantsOfKeptKeysAndQuotasAreCaught(t *testing.T) {
 				}
 				return c
 			},
+		},
+		{
+			name: "a record that others have found is dropped", schedule: caseFoundAndDropped,
+			call: untested(recordTo(dynamo.RecordFailed), dynamo.AttrShared),
+		},
+		{
+			name: "a record that is dropped is found", schedule: caseFoundAndDropped,
+			call: untested(sharing, dynamo.AttrState),
+		},
+		{
+			name: "a record is found without its token", schedule: caseFoundAndDropped,
+			call: untested(sharing, dynamo.AttrToken),
+		},
+		{
+			name: "nobody writes that he has found a record", schedule: caseFoundAndDropped,
+			call: on(sharing, func(c *Call) { c.Update.Set = map[string]any{dynamo.AttrOpened: int64(1)} }),
 		},
 		{
 			name: "a quota begins anew over another's beginning", schedule: caseQuota,

@@ -23,7 +23,8 @@ CREATE INDEX ids_forget ON ids (pool, forget_at) WHERE forget_at IS NOT NULL;
 
 ALTER TABLE claim_keys ADD COLUMN hold_until INTEGER; -- NULL where the IDs were claimed for good
 
--- Requests with a key that are neither claims nor leases: the intent, then the answer as it was given.
+-- Requests with a key that are neither claims nor leases: the intent, then the answer as it was given. shared: it is open,
+-- and more attempts than the first have found it.
 CREATE TABLE kept_keys (
     hash        TEXT    NOT NULL PRIMARY KEY,
     fingerprint TEXT    NOT NULL,
@@ -32,7 +33,9 @@ CREATE TABLE kept_keys (
     expires     INTEGER NOT NULL,
     done        INTEGER NOT NULL CHECK (done IN (0, 1)),
     answer      BLOB    NOT NULL,
-    CHECK (done = 1 OR answer = x'')
+    shared      INTEGER NOT NULL CHECK (shared IN (0, 1)),
+    CHECK (done = 1 OR answer = x''),
+    CHECK (done = 0 OR shared = 0)
 ) STRICT;
 
 CREATE INDEX kept_keys_expires ON kept_keys (expires);
