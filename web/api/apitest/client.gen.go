@@ -166,15 +166,6 @@ const (
 	StoredPoolConfigPolicyKeep   StoredPoolConfigPolicy = "keep"
 )
 
-// Defines values for TendedJobsState.
-const (
-	TendedJobsStateCancelled TendedJobsState = "cancelled"
-	TendedJobsStateDone      TendedJobsState = "done"
-	TendedJobsStateFailed    TendedJobsState = "failed"
-	TendedJobsStateQueued    TendedJobsState = "queued"
-	TendedJobsStateRunning   TendedJobsState = "running"
-)
-
 // Defines values for Format.
 const (
 	FormatCsv  Format = "csv"
@@ -227,30 +218,47 @@ const (
 type AuditList struct {
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
-	Records    []struct {
-		// Action Examples: pool.create
-		Action  string    `json:"action"`
-		Address string    `json:"address"`
-		At      time.Time `json:"at"`
+
+	// Records The steps of this page.
+	Records []struct {
+		// Action What was done: the kind of thing and the verb.
+		//
+		// Examples: pool.create
+		Action string `json:"action"`
+
+		// Address Where the request came from.
+		Address string `json:"address"`
+
+		// At When it was done.
+		At time.Time `json:"at"`
 
 		// Client Who did it.
 		//
 		// Examples: shop
-		Client    ClientID `json:"client"`
-		Detail    string   `json:"detail"`
-		ID        string   `json:"id"`
-		RequestID string   `json:"request_id"`
+		Client ClientID `json:"client"`
+
+		// Detail What was to change, in words.
+		Detail string `json:"detail"`
+
+		// ID Names the step; it begins with the time.
+		ID string `json:"id"`
+
+		// RequestID The `X-Request-Id` of the request that did it.
+		RequestID string `json:"request_id"`
 
 		// Result `ok`, or the code of the refusal.
 		Result string `json:"result"`
 
-		// Target Examples: pool/vouchers
+		// Target What it was done to: the kind of thing and its name.
+		//
+		// Examples: pool/vouchers
 		Target string `json:"target"`
 	} `json:"records"`
 }
 
 // Claim Examples: {"claimed_at":"2026-11-29T12:00:00Z","ids":["SPRING-7F3K"],"pool":"vouchers","state":"claimed","token":"EQ1BG4OTCV6VBF2LVRQHGGKD7O"}
 type Claim struct {
+	// ClaimedAt When the first request with the key was carried out.
 	ClaimedAt time.Time `json:"claimed_at"`
 
 	// Ended In a replay, those of the IDs that have come back or were retired since. They are no longer yours.
@@ -260,7 +268,9 @@ type Claim struct {
 		//
 		//
 		// Examples: SPRING-7F3K
-		ID    ID              `json:"id"`
+		ID ID `json:"id"`
+
+		// State *returning*: it came back, and may be anybody's by now. *retired*: nobody ever has it again.
 		State ClaimEndedState `json:"state"`
 	} `json:"ended,omitempty"`
 
@@ -273,7 +283,9 @@ type Claim struct {
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Pool  Name       `json:"pool"`
+	Pool Name `json:"pool"`
+
+	// State *claimed*, for good, or *held*, until `held_until`.
 	State ClaimState `json:"state"`
 
 	// Token Proves who took an ID. Whoever has it may confirm, release or retire; keep it like a password.
@@ -282,10 +294,10 @@ type Claim struct {
 	Token Token `json:"token"`
 }
 
-// ClaimEndedState defines model for Claim.Ended.State.
+// ClaimEndedState *returning*: it came back, and may be anybody's by now. *retired*: nobody ever has it again.
 type ClaimEndedState string
 
-// ClaimState defines model for Claim.State.
+// ClaimState *claimed*, for good, or *held*, until `held_until`.
 type ClaimState string
 
 // ClaimRequest defines model for ClaimRequest.
@@ -324,32 +336,38 @@ type Credential struct {
 	// Client 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Client    Name      `json:"client"`
+	Client Name `json:"client"`
+
+	// CreatedAt When the credential was made.
 	CreatedAt time.Time `json:"created_at"`
 
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
 
-	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years, and no later than the credential that makes or changes it; left out, never.
 	//
 	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// ID It is no secret.
+	// ID The id of a credential. It is no secret.
 	//
 	// Examples: k3v7qmd2xw5a
 	ID CredentialID `json:"id"`
 
-	// PreviousUntil How long the secret before works.
+	// PreviousUntil How long the secret before works, at most until the credential ends.
 	PreviousUntil *time.Time `json:"previous_until,omitempty"`
 
 	// Quota How many IDs and numbers it may take in an hour; 0 for no bound.
-	Quota     int64      `json:"quota"`
+	Quota int64 `json:"quota"`
+
+	// RevokedAt When it was ended, for good.
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 
 	// RotatedAt When its secret was made.
 	RotatedAt *time.Time `json:"rotated_at,omitempty"`
-	Scopes    []Scope    `json:"scopes"`
+
+	// Scopes What it may do; one of them has to cover a request.
+	Scopes []Scope `json:"scopes"`
 
 	// Version Counts the changes of a configuration, from 1.
 	Version Version `json:"version"`
@@ -360,60 +378,69 @@ type CredentialConfig struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description *Description `json:"description,omitempty"`
 
-	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years, and no later than the credential that makes or changes it; left out, never.
 	//
 	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// Quota How many IDs and numbers it may take in an hour; 0 for no bound.
-	Quota  *int64  `json:"quota,omitempty"`
+	Quota *int64 `json:"quota,omitempty"`
+
+	// Scopes What it may do; one of them has to cover a request.
 	Scopes []Scope `json:"scopes"`
 }
 
-// CredentialID It is no secret.
+// CredentialID The id of a credential. It is no secret.
 //
 // Examples: k3v7qmd2xw5a
 type CredentialID = string
 
 // CredentialList Examples: {"credentials":[{"client":"shop","created_at":"2026-11-29T12:00:00Z","description":"web shop","id":"k3v7qmd2xw5a","quota":100000,"scopes":["claim:vouchers"],"version":1}]}
 type CredentialList struct {
+	// Credentials The credentials of this page.
 	Credentials []Credential `json:"credentials"`
 
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
 }
 
-// CredentialWithSecret Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","description":"web shop","id":"k3v7qmd2xw5a","quota":100000,"scopes":["claim:vouchers"],"secret":"idpool_k3v7qmd2xw5a_this7is7an7example7of7a7secret7only723","version":1}
+// CredentialWithSecret Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","description":"web shop","id":"k3v7qmd2xw5a","quota":100000,"scopes":["claim:vouchers"],"secret":"idpool_k3v7qmd2xw5a_this7is7an7example7of7a7secret7only7234","version":1}
 type CredentialWithSecret struct {
 	// Client 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Client    Name      `json:"client"`
+	Client Name `json:"client"`
+
+	// CreatedAt When the credential was made.
 	CreatedAt time.Time `json:"created_at"`
 
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
 
-	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years, and no later than the credential that makes or changes it; left out, never.
 	//
 	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// ID It is no secret.
+	// ID The id of a credential. It is no secret.
 	//
 	// Examples: k3v7qmd2xw5a
 	ID CredentialID `json:"id"`
 
-	// PreviousUntil How long the secret before works.
+	// PreviousUntil How long the secret before works, at most until the credential ends.
 	PreviousUntil *time.Time `json:"previous_until,omitempty"`
 
 	// Quota How many IDs and numbers it may take in an hour; 0 for no bound.
-	Quota     int64      `json:"quota"`
+	Quota int64 `json:"quota"`
+
+	// RevokedAt When it was ended, for good.
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 
 	// RotatedAt When its secret was made.
 	RotatedAt *time.Time `json:"rotated_at,omitempty"`
-	Scopes    []Scope    `json:"scopes"`
+
+	// Scopes What it may do; one of them has to cover a request.
+	Scopes []Scope `json:"scopes"`
 
 	// Secret What to send as bearer token. It is told this once.
 	Secret *string `json:"secret,omitempty"`
@@ -444,12 +471,15 @@ type ExportRequest struct {
 // ExportRequestFormat *csv*: a table. *json*: one object in each line.
 type ExportRequestFormat string
 
-// Findings defines model for Findings.
+// Findings Entries of this kind, in the order of their lines.
 type Findings = []struct {
+	// ID The ID, as cleaned; of an invalid one what can be shown of it.
 	ID string `json:"id"`
 
 	// Line The line of the file, or the place in the list of IDs, from 1.
-	Line   int     `json:"line"`
+	Line int `json:"line"`
+
+	// Reason Why, where the kind does not say all.
 	Reason *string `json:"reason,omitempty"`
 }
 
@@ -461,6 +491,7 @@ type ID = string
 
 // IDRecord Examples: {"claimed_at":"2026-11-29T12:00:00Z","client":"shop","generation":0,"id":"SPRING-7F3K","owner":"order-4711","pool":"vouchers","state":"claimed"}
 type IDRecord struct {
+	// ClaimedAt When it was taken.
 	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
 
 	// Client Who did it.
@@ -469,8 +500,10 @@ type IDRecord struct {
 	Client *ClientID `json:"client,omitempty"`
 
 	// Generation Goes up each time the ID comes back.
-	Generation int64      `json:"generation"`
-	HeldUntil  *time.Time `json:"held_until,omitempty"`
+	Generation int64 `json:"generation"`
+
+	// HeldUntil Of an ID that was taken on hold, when the hold ends or ended.
+	HeldUntil *time.Time `json:"held_until,omitempty"`
 
 	// ID 1 to 256 bytes of printable UTF-8 in normal form C, without control characters and surrounding space. Upper and lower
 	// case differ, unless the pool folds them.
@@ -479,10 +512,16 @@ type IDRecord struct {
 	// Examples: SPRING-7F3K
 	ID ID `json:"id"`
 
-	// Job Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
-	Job      *JobID             `json:"job,omitempty"`
+	// Job The id of a job, or of a seeding. It is no secret.
+	//
+	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+	Job *JobID `json:"job,omitempty"`
+
+	// Metadata As the claim gave it.
 	Metadata *map[string]string `json:"metadata,omitempty"`
-	Owner    *string            `json:"owner,omitempty"`
+
+	// Owner For whom, as the claim said.
+	Owner *string `json:"owner,omitempty"`
 
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
@@ -503,54 +542,71 @@ type Job struct {
 	// Client Who did it.
 	//
 	// Examples: shop
-	Client    ClientID  `json:"client"`
+	Client ClientID `json:"client"`
+
+	// CreatedAt When it was asked for.
 	CreatedAt time.Time `json:"created_at"`
 
 	// Done IDs written.
 	Done int64 `json:"done"`
 
 	// Failure With the state `failed`, why.
-	Failure *string   `json:"failure,omitempty"`
-	Format  JobFormat `json:"format"`
+	Failure *string `json:"failure,omitempty"`
 
-	// ID Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
-	ID   JobID   `json:"id"`
+	// Format What it writes them as.
+	Format JobFormat `json:"format"`
+
+	// ID The id of a job, or of a seeding. It is no secret.
+	//
+	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+	ID JobID `json:"id"`
+
+	// Kind What it does.
 	Kind JobKind `json:"kind"`
 
 	// Of *free*: to be had. *held*: taken for a time. *claimed*: taken for good. *returning*: on its way back to free. *retired*: nobody
 	// ever has it again.
 	Of *IDState `json:"of,omitempty"`
 
-	// Parts Parts that are there.
+	// Parts Parts that are there, numbered from 0; of a job that is done at least one, which may be empty.
 	Parts int `json:"parts"`
 
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Pool      Name      `json:"pool"`
-	State     JobState  `json:"state"`
+	Pool Name `json:"pool"`
+
+	// State *queued*: it waits for the schedule. *running*: some of it is written. *done*: all of it is. *failed*: `failure` says why.
+	// *cancelled*: somebody ended it.
+	State JobState `json:"state"`
+
+	// UpdatedAt When it last went on.
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// JobFormat defines model for Job.Format.
+// JobFormat What it writes them as.
 type JobFormat string
 
-// JobKind defines model for Job.Kind.
+// JobKind What it does.
 type JobKind string
 
-// JobState defines model for Job.State.
-type JobState string
-
-// JobID Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+// JobID The id of a job, or of a seeding. It is no secret.
+//
+// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 type JobID = string
 
 // JobList Examples: {"jobs":[{"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","of":"free","parts":1,"pool":"vouchers","state":"done","updated_at":"2026-11-29T12:00:05Z"}]}
 type JobList struct {
+	// Jobs The jobs of this page.
 	Jobs []Job `json:"jobs"`
 
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
 }
+
+// JobState *queued*: it waits for the schedule. *running*: some of it is written. *done*: all of it is. *failed*: `failure` says why.
+// *cancelled*: somebody ended it.
+type JobState string
 
 // Lease Examples: {"end":"1000","epoch":1,"sequence":"invoices","start":"1","token":"EQ1BG4OTCV6VBF2LVRQHGGKD7O"}
 type Lease struct {
@@ -580,6 +636,7 @@ type Lease struct {
 
 // LeaseList Examples: {"leases":[{"client":"shop","end":"1000","epoch":1,"leased_at":"2026-11-29T12:00:00Z","start":"1"}],"sequence":"invoices"}
 type LeaseList struct {
+	// Leases The ranges of this page. Neighbours may have become one.
 	Leases []struct {
 		// Client Who did it.
 		//
@@ -592,7 +649,9 @@ type LeaseList struct {
 		End Number `json:"end"`
 
 		// Epoch Counts the rebuilds of a sequence, from 1.
-		Epoch    Epoch     `json:"epoch"`
+		Epoch Epoch `json:"epoch"`
+
+		// LeasedAt When it was leased.
 		LeasedAt time.Time `json:"leased_at"`
 
 		// Start A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
@@ -620,16 +679,24 @@ type LeaseRequest struct {
 type Level struct {
 	// Available Free IDs that no claim has taken.
 	Available int64 `json:"available"`
-	Claimed   Count `json:"claimed"`
+
+	// Claimed Taken for good.
+	Claimed int64 `json:"claimed"`
 
 	// CountedAt Absent before the first count.
 	CountedAt *time.Time `json:"counted_at,omitempty"`
 
-	// Forgotten Taken from a pool that forgets.
+	// Forgotten Taken from a pool that forgets, and forgotten.
 	Forgotten int64 `json:"forgotten"`
-	Held      Count `json:"held"`
-	Retired   Count `json:"retired"`
-	Returning Count `json:"returning"`
+
+	// Held Taken for a time, and not confirmed yet.
+	Held int64 `json:"held"`
+
+	// Retired Retired, for good.
+	Retired int64 `json:"retired"`
+
+	// Returning On their way back; the next run of the schedule makes them free.
+	Returning int64 `json:"returning"`
 
 	// Seeded IDs ever added.
 	Seeded int64 `json:"seeded"`
@@ -656,13 +723,15 @@ type NewCredential struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description *Description `json:"description,omitempty"`
 
-	// ExpiresAt When it ends, in the future and within 100 years; left out, never.
+	// ExpiresAt When it ends, in the future and within 100 years, and no later than the credential that makes or changes it; left out, never.
 	//
 	// Examples: 2099-12-31T23:59:59Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// Quota How many IDs and numbers it may take in an hour; 0 for no bound.
-	Quota  *int64  `json:"quota,omitempty"`
+	Quota *int64 `json:"quota,omitempty"`
+
+	// Scopes What it may do; one of them has to cover a request.
 	Scopes []Scope `json:"scopes"`
 }
 
@@ -682,6 +751,7 @@ type Number = string
 
 // Numbers Examples: {"numbers":["1001","1002","1003"],"sequence":"invoices"}
 type Numbers struct {
+	// Numbers Exactly as many as were asked for.
 	Numbers []Number `json:"numbers"`
 
 	// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
@@ -741,14 +811,19 @@ type PartialError struct {
 	// | `busy` | 503 | Busy |
 	// | `throttled` | 503 | Throttled |
 	// | `unavailable` | 503 | Unavailable |
-	Code   ProblemCode `json:"code"`
-	Detail string      `json:"detail"`
+	Code ProblemCode `json:"code"`
+
+	// Detail What happened and what to do about it. For people.
+	Detail string `json:"detail"`
 }
 
 // Pool Examples: {"config":{"description":"spring vouchers","fold_case":false,"max_batch":10,"on_release":"return","policy":"keep","require_key":false},"created_at":"2026-11-29T12:00:00Z","level":{"available":9990,"claimed":8,"counted_at":"2026-11-29T11:59:30Z","forgotten":0,"held":2,"retired":0,"returning":0,"seeded":10000},"name":"vouchers","state":"active","version":1}
 type Pool struct {
-	Config    StoredPoolConfig `json:"config"`
-	CreatedAt time.Time        `json:"created_at"`
+	// Config The configuration, whole.
+	Config StoredPoolConfig `json:"config"`
+
+	// CreatedAt When the pool was made.
+	CreatedAt time.Time `json:"created_at"`
 
 	// Level How full a pool is, where it was read. `available` is current; the other counts are those of `counted_at`.
 	Level *Level `json:"level,omitempty"`
@@ -801,7 +876,9 @@ type PoolConfigPolicy string
 type PoolList struct {
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
-	Pools      []Pool      `json:"pools"`
+
+	// Pools The pools of this page.
+	Pools []Pool `json:"pools"`
 }
 
 // PoolState *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
@@ -946,9 +1023,13 @@ type Problem struct {
 	// Report Examples: {"added":3,"case_only":0,"conflict":0,"duplicate":0,"first":{"added":[{"id":"SPRING-7F3K","line":1},{"id":"SPRING-9QXA","line":2},{"id":"SPRING-B2MD","line":3}],"case_only":[],"conflict":[],"duplicate":[],"invalid":[]},"invalid":0,"job":"01FK3Q8T5V7B9D2E4G6H8J0LNP","pool":"vouchers","warnings":[]}
 	Report *SeedReport `json:"report,omitempty"`
 
-	// RequestID Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
+	// RequestID The id of a request, as `X-Request-Id` had it; name it when you report a problem.
+	//
+	// Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
 	RequestID RequestID `json:"request_id"`
-	Status    int       `json:"status"`
+
+	// Status The status of the answer.
+	Status int `json:"status"`
 
 	// Title The same for every problem of the code.
 	Title string `json:"title"`
@@ -1008,7 +1089,9 @@ type Problem struct {
 // | `unavailable` | 503 | Unavailable |
 type ProblemCode string
 
-// RequestID Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
+// RequestID The id of a request, as `X-Request-Id` had it; name it when you report a problem.
+//
+// Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
 type RequestID = string
 
 // RotateRequest defines model for RotateRequest.
@@ -1019,8 +1102,10 @@ type RotateRequest struct {
 
 // Scope Permits one action on the pools and sequences whose name matches, as `action:pattern`. The pattern is a name, the beginning
 // of one and `*`, or `*` alone. The actions: *claim* IDs of a pool, confirm, release, retire; *lease* numbers of a sequence;
-// *read* configuration, level, IDs, the audit; *seed* a pool; *manage*: create, change, pause, delete; *tend*: the schedule's
-// work; *credentials*: make and end credentials, with the pattern `*`; `*`: all of these.
+// *read* configuration, level, one ID by its name, the audit; *export* all IDs of a pool, those too that are free; *seed* a
+// pool; *manage*: create, change, pause, delete; *tend*: the schedule's work; *credentials*: make and end credentials; `*`: all
+// of these. Where something is needed on everything (credentials, the audit, a run of the schedule), only the pattern `*` covers it:
+// `credentials:shop` permits nothing.
 //
 // Examples: claim:vouchers-*
 type Scope = string
@@ -1033,7 +1118,8 @@ type SeedList struct {
 
 // SeedReport Examples: {"added":3,"case_only":0,"conflict":0,"duplicate":0,"first":{"added":[{"id":"SPRING-7F3K","line":1},{"id":"SPRING-9QXA","line":2},{"id":"SPRING-B2MD","line":3}],"case_only":[],"conflict":[],"duplicate":[],"invalid":[]},"invalid":0,"job":"01FK3Q8T5V7B9D2E4G6H8J0LNP","pool":"vouchers","warnings":[]}
 type SeedReport struct {
-	Added Count `json:"added"`
+	// Added New in the pool, and free.
+	Added int64 `json:"added"`
 
 	// CaseOnly Of those added, such that differ from one before only in upper and lower case.
 	CaseOnly int64 `json:"case_only"`
@@ -1044,17 +1130,30 @@ type SeedReport struct {
 	// Duplicate In the pool already and free, or in the file before.
 	Duplicate int64 `json:"duplicate"`
 
-	// First The first findings of each kind.
+	// First The first 20 findings of each kind.
 	First struct {
-		Added     Findings `json:"added"`
-		CaseOnly  Findings `json:"case_only"`
-		Conflict  Findings `json:"conflict"`
-		Duplicate Findings `json:"duplicate"`
-		Invalid   Findings `json:"invalid"`
-	} `json:"first"`
-	Invalid Count `json:"invalid"`
+		// Added Entries of this kind, in the order of their lines.
+		Added Findings `json:"added"`
 
-	// Job Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+		// CaseOnly Entries of this kind, in the order of their lines.
+		CaseOnly Findings `json:"case_only"`
+
+		// Conflict Entries of this kind, in the order of their lines.
+		Conflict Findings `json:"conflict"`
+
+		// Duplicate Entries of this kind, in the order of their lines.
+		Duplicate Findings `json:"duplicate"`
+
+		// Invalid Entries of this kind, in the order of their lines.
+		Invalid Findings `json:"invalid"`
+	} `json:"first"`
+
+	// Invalid No IDs; `reason` says why.
+	Invalid int64 `json:"invalid"`
+
+	// Job The id of a job, or of a seeding. It is no secret.
+	//
+	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 	Job JobID `json:"job"`
 
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
@@ -1068,8 +1167,11 @@ type SeedReport struct {
 
 // Sequence Examples: {"config":{"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}
 type Sequence struct {
-	Config    StoredSequenceConfig `json:"config"`
-	CreatedAt time.Time            `json:"created_at"`
+	// Config The configuration, whole.
+	Config StoredSequenceConfig `json:"config"`
+
+	// CreatedAt When the sequence was made.
+	CreatedAt time.Time `json:"created_at"`
 
 	// End A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
 	//
@@ -1126,7 +1228,9 @@ type SequenceConfig struct {
 type SequenceList struct {
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
-	Sequences  []Sequence  `json:"sequences"`
+
+	// Sequences The sequences of this page.
+	Sequences []Sequence `json:"sequences"`
 }
 
 // SequenceState *active*; *paused*: leases are refused; *stopped*: its counter contradicts its ledger, and it hands out nothing until it is
@@ -1146,6 +1250,7 @@ type SettleRequest struct {
 
 // Settled Examples: {"ids":["SPRING-7F3K"],"pool":"vouchers","state":"claimed"}
 type Settled struct {
+	// Ids The IDs that were asked for.
 	Ids []ID `json:"ids"`
 
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
@@ -1162,13 +1267,14 @@ type SettledState string
 
 // Status defines model for Status.
 type Status struct {
+	// Status That it answers.
 	Status StatusStatus `json:"status"`
 }
 
-// StatusStatus defines model for Status.Status.
+// StatusStatus That it answers.
 type StatusStatus string
 
-// StoredPoolConfig defines model for StoredPoolConfig.
+// StoredPoolConfig The configuration, whole.
 type StoredPoolConfig struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
@@ -1197,7 +1303,7 @@ type StoredPoolConfigOnRelease string
 // who seeds it again hands it out again. Fixed at creation.
 type StoredPoolConfigPolicy string
 
-// StoredSequenceConfig defines model for StoredSequenceConfig.
+// StoredSequenceConfig The configuration, whole.
 type StoredSequenceConfig struct {
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
@@ -1224,21 +1330,30 @@ type StoredSequenceConfig struct {
 
 // Sweep Examples: {"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0}
 type Sweep struct {
-	// More Work is left.
-	More   bool  `json:"more"`
-	Passed Count `json:"passed"`
+	// More Work is left for another sweep.
+	More bool `json:"more"`
+
+	// Passed Places in the list of free IDs that are done with, as their IDs are taken.
+	Passed int64 `json:"passed"`
 
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Pool     Name  `json:"pool"`
-	Relisted Count `json:"relisted"`
-	Returned Count `json:"returned"`
-	Voided   Count `json:"voided"`
+	Pool Name `json:"pool"`
+
+	// Relisted Free IDs that a process had set aside for its claims and did not use; they can be claimed again.
+	Relisted int64 `json:"relisted"`
+
+	// Returned IDs that came back and are free again.
+	Returned int64 `json:"returned"`
+
+	// Voided Claims under a key that were cut off half-way and given up; what they had taken comes back.
+	Voided int64 `json:"voided"`
 }
 
 // Tended Examples: {"failed":[],"jobs":[],"left":0,"swept":[{"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0}]}
 type Tended struct {
+	// Failed The pools that could not be swept. They do not stop the others.
 	Failed []struct {
 		// Code The closed set of reasons. It is stable: decide by it.
 		//
@@ -1289,8 +1404,10 @@ type Tended struct {
 		// | `busy` | 503 | Busy |
 		// | `throttled` | 503 | Throttled |
 		// | `unavailable` | 503 | Unavailable |
-		Code   ProblemCode `json:"code"`
-		Detail string      `json:"detail"`
+		Code ProblemCode `json:"code"`
+
+		// Detail What happened. For people.
+		Detail string `json:"detail"`
 
 		// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 		//
@@ -1351,30 +1468,40 @@ type Tended struct {
 			// | `busy` | 503 | Busy |
 			// | `throttled` | 503 | Throttled |
 			// | `unavailable` | 503 | Unavailable |
-			Code   ProblemCode `json:"code"`
-			Detail string      `json:"detail"`
+			Code ProblemCode `json:"code"`
+
+			// Detail What happened. For people.
+			Detail string `json:"detail"`
 		} `json:"error,omitempty"`
-		ID string `json:"id"`
+
+		// ID The id of a job, or of a seeding. It is no secret.
+		//
+		// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+		ID JobID `json:"id"`
 
 		// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 		//
 		// Examples: vouchers
-		Pool    Name            `json:"pool"`
-		State   TendedJobsState `json:"state"`
-		Steps   int             `json:"steps"`
-		Written Count           `json:"written"`
+		Pool Name `json:"pool"`
+
+		// State *queued*: it waits for the schedule. *running*: some of it is written. *done*: all of it is. *failed*: `failure` says why.
+		// *cancelled*: somebody ended it.
+		State JobState `json:"state"`
+
+		// Steps How many steps of it the run did.
+		Steps   int   `json:"steps"`
+		Written Count `json:"written"`
 	} `json:"jobs"`
 
 	// Left Pools that the time was over for; the next run goes on with them.
 	Left int `json:"left"`
 
 	// Omitted Entries that are left out of the lists, as there are too many.
-	Omitted *int    `json:"omitted,omitempty"`
-	Swept   []Sweep `json:"swept"`
-}
+	Omitted *int `json:"omitted,omitempty"`
 
-// TendedJobsState defines model for Tended.Jobs.State.
-type TendedJobsState string
+	// Swept The pools that were swept, with what was done.
+	Swept []Sweep `json:"swept"`
+}
 
 // Token Proves who took an ID. Whoever has it may confirm, release or retire; keep it like a password.
 //
@@ -1384,7 +1511,7 @@ type Token = string
 // Version Counts the changes of a configuration, from 1.
 type Version = int64
 
-// CredentialInPath It is no secret.
+// CredentialInPath The id of a credential. It is no secret.
 //
 // Examples: k3v7qmd2xw5a
 type CredentialInPath = CredentialID
@@ -1401,7 +1528,9 @@ type IdempotencyKey = string
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
-// JobInPath Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+// JobInPath The id of a job, or of a seeding. It is no secret.
+//
+// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 type JobInPath = JobID
 
 // Limit defines model for Limit.
@@ -2192,7 +2321,8 @@ type ClientInterface interface {
 	// CreateCredentialWithBody Make a credential
 	//
 	// The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-	// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+	// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+	// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 	// and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 	//
 	// Takes any type of body and a specified content type.
@@ -2203,7 +2333,8 @@ type ClientInterface interface {
 	// CreateCredential Make a credential
 	//
 	// The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-	// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+	// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+	// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 	// and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2213,13 +2344,16 @@ type ClientInterface interface {
 
 	// GetCredential Read a credential
 	//
+	// Without its secret. To change it, send back `description`, `scopes`, `quota` and `expires_at` (where it is there), with
+	// what is to be different, and the `ETag` as `If-Match`; the other members are not yours to change, and are refused.
+	//
 	// Corresponds with GET /v1/credentials/{credential} (the `GetCredential` operationId).
 	GetCredential(ctx context.Context, credential CredentialInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutCredentialWithBody Change a credential
 	//
-	// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-	// changed. You must have each scope that the credential has and is to have.
+	// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+	// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2228,8 +2362,8 @@ type ClientInterface interface {
 
 	// PutCredential Change a credential
 	//
-	// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-	// changed. You must have each scope that the credential has and is to have.
+	// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+	// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2265,26 +2399,34 @@ type ClientInterface interface {
 
 	// ListJobs List jobs
 	//
-	// Newest first, those of pools that the caller may read.
+	// Newest first, those of pools that the caller may export.
 	//
 	// Corresponds with GET /v1/jobs (the `ListJobs` operationId).
 	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetJob How far a job is
 	//
+	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
+	// needs the action *export* on the job's pool, as its parts do.
+	//
 	// Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 	GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelJob Cancel a job that has not ended
 	//
-	// What it has written stays. A repeat is a success.
+	// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
+	// same client has made, and *manage* for others.
 	//
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetJobPart A part of a job's file
 	//
-	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone.
+	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
+	// where no ID was written, as CSV it is the header, as JSON it is empty.
+	//
+	// CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
+	// To read a file back by a program, export as `json`: one object a line, with every text exactly.
 	//
 	// Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 	GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2298,13 +2440,17 @@ type ClientInterface interface {
 
 	// DeletePool Delete a pool
 	//
-	// For good: its name is never used again, and from now on everything about it answers 410. IDs that were claimed stay
-	// with their owners.
+	// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+	// claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
+	// with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
+	// Replays are answered, sweeps go on, and jobs that were made before can be read and end.
 	//
 	// Corresponds with DELETE /v1/pools/{pool} (the `DeletePool` operationId).
 	DeletePool(ctx context.Context, pool PoolInPath, params *DeletePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPool Read a pool with its level
+	//
+	// `config` is what a change replaces: send it back whole, with what is to be different, and the `ETag` as `If-Match`.
 	//
 	// Corresponds with GET /v1/pools/{pool} (the `GetPool` operationId).
 	GetPool(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2314,7 +2460,8 @@ type ClientInterface interface {
 	// Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 	// it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 	// `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-	// `policy` and `fold_case` are fixed when a pool is created.
+	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+	// made against, is answered by 200 and changes nothing.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2326,7 +2473,8 @@ type ClientInterface interface {
 	// Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 	// it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 	// `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-	// `policy` and `fold_case` are fixed when a pool is created.
+	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+	// made against, is answered by 200 and changes nothing.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2404,6 +2552,9 @@ type ClientInterface interface {
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
 	//
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/pools/{pool}/exports (the `ExportPool` operationId).
@@ -2414,6 +2565,9 @@ type ClientInterface interface {
 	// It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
+	//
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2456,6 +2610,9 @@ type ClientInterface interface {
 	Release(ctx context.Context, pool PoolInPath, params *ReleaseParams, body ReleaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumePool End a pause or a drain
+	//
+	// The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
+	// itself.
 	//
 	// Corresponds with POST /v1/pools/{pool}/resume (the `ResumePool` operationId).
 	ResumePool(ctx context.Context, pool PoolInPath, params *ResumePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2530,20 +2687,24 @@ type ClientInterface interface {
 
 	// DeleteSequence Delete a sequence
 	//
-	// For good. Its name is never used again, and from now on everything about it answers 410.
+	// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+	// now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
+	// read as before.
 	//
 	// Corresponds with DELETE /v1/sequences/{sequence} (the `DeleteSequence` operationId).
 	DeleteSequence(ctx context.Context, sequence SequenceInPath, params *DeleteSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSequence Read a sequence
 	//
+	// Its configuration, its state, and the lowest number that no lease has.
+	//
 	// Corresponds with GET /v1/sequences/{sequence} (the `GetSequence` operationId).
 	GetSequence(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutSequenceWithBody Create a sequence, or change its configuration
 	//
-	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-	// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+	// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 	// `limit` not below what was handed out.
 	//
 	// Takes any type of body and a specified content type.
@@ -2553,8 +2714,8 @@ type ClientInterface interface {
 
 	// PutSequence Create a sequence, or change its configuration
 	//
-	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-	// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+	// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 	// `limit` not below what was handed out.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2618,10 +2779,15 @@ type ClientInterface interface {
 
 	// ResumeSequence End a pause
 	//
+	// Leases and `next` go on where they were, with a number that is higher than all before.
+	//
 	// Corresponds with POST /v1/sequences/{sequence}/resume (the `ResumeSequence` operationId).
 	ResumeSequence(ctx context.Context, sequence SequenceInPath, params *ResumeSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Tend Do one run of the schedule's work
+	//
+	// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+	// of one run is not enough for is left to the next.
 	//
 	// Corresponds with POST /v1/tend (the `Tend` operationId).
 	Tend(ctx context.Context, params *TendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2715,7 +2881,8 @@ func (c *Client) ListCredentials(ctx context.Context, params *ListCredentialsPar
 // CreateCredentialWithBody Make a credential
 //
 // The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 // and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 //
 // Takes any type of body and a specified content type.
@@ -2736,7 +2903,8 @@ func (c *Client) CreateCredentialWithBody(ctx context.Context, params *CreateCre
 // CreateCredential Make a credential
 //
 // The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 // and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 //
 // Takes a body of the `application/json` content type.
@@ -2756,6 +2924,9 @@ func (c *Client) CreateCredential(ctx context.Context, params *CreateCredentialP
 
 // GetCredential Read a credential
 //
+// Without its secret. To change it, send back `description`, `scopes`, `quota` and `expires_at` (where it is there), with
+// what is to be different, and the `ETag` as `If-Match`; the other members are not yours to change, and are refused.
+//
 // Corresponds with GET /v1/credentials/{credential} (the `GetCredential` operationId).
 func (c *Client) GetCredential(ctx context.Context, credential CredentialInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCredentialRequest(c.Server, credential)
@@ -2771,8 +2942,8 @@ func (c *Client) GetCredential(ctx context.Context, credential CredentialInPath,
 
 // PutCredentialWithBody Change a credential
 //
-// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-// changed. You must have each scope that the credential has and is to have.
+// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2791,8 +2962,8 @@ func (c *Client) PutCredentialWithBody(ctx context.Context, credential Credentia
 
 // PutCredential Change a credential
 //
-// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-// changed. You must have each scope that the credential has and is to have.
+// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2868,7 +3039,7 @@ func (c *Client) RotateCredential(ctx context.Context, credential CredentialInPa
 
 // ListJobs List jobs
 //
-// Newest first, those of pools that the caller may read.
+// Newest first, those of pools that the caller may export.
 //
 // Corresponds with GET /v1/jobs (the `ListJobs` operationId).
 func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2885,6 +3056,9 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 
 // GetJob How far a job is
 //
+// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
+// needs the action *export* on the job's pool, as its parts do.
+//
 // Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetJobRequest(c.Server, job)
@@ -2900,7 +3074,8 @@ func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...Reques
 
 // CancelJob Cancel a job that has not ended
 //
-// What it has written stays. A repeat is a success.
+// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
+// same client has made, and *manage* for others.
 //
 // Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2917,7 +3092,11 @@ func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJob
 
 // GetJobPart A part of a job's file
 //
-// Parts are there as soon as the job counts them. CSV has its header in part 0 alone.
+// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
+// where no ID was written, as CSV it is the header, as JSON it is empty.
+//
+// CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
+// To read a file back by a program, export as `json`: one object a line, with every text exactly.
 //
 // Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 func (c *Client) GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2951,8 +3130,10 @@ func (c *Client) ListPools(ctx context.Context, params *ListPoolsParams, reqEdit
 
 // DeletePool Delete a pool
 //
-// For good: its name is never used again, and from now on everything about it answers 410. IDs that were claimed stay
-// with their owners.
+// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+// claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
+// with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
+// Replays are answered, sweeps go on, and jobs that were made before can be read and end.
 //
 // Corresponds with DELETE /v1/pools/{pool} (the `DeletePool` operationId).
 func (c *Client) DeletePool(ctx context.Context, pool PoolInPath, params *DeletePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2968,6 +3149,8 @@ func (c *Client) DeletePool(ctx context.Context, pool PoolInPath, params *Delete
 }
 
 // GetPool Read a pool with its level
+//
+// `config` is what a change replaces: send it back whole, with what is to be different, and the `ETag` as `If-Match`.
 //
 // Corresponds with GET /v1/pools/{pool} (the `GetPool` operationId).
 func (c *Client) GetPool(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2987,7 +3170,8 @@ func (c *Client) GetPool(ctx context.Context, pool PoolInPath, reqEditors ...Req
 // Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 // it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 // `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-// `policy` and `fold_case` are fixed when a pool is created.
+// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+// made against, is answered by 200 and changes nothing.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3009,7 +3193,8 @@ func (c *Client) PutPoolWithBody(ctx context.Context, pool PoolInPath, params *P
 // Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 // it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 // `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-// `policy` and `fold_case` are fixed when a pool is created.
+// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+// made against, is answered by 200 and changes nothing.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3147,6 +3332,9 @@ func (c *Client) DrainPool(ctx context.Context, pool PoolInPath, params *DrainPo
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
 //
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/pools/{pool}/exports (the `ExportPool` operationId).
@@ -3167,6 +3355,9 @@ func (c *Client) ExportPoolWithBody(ctx context.Context, pool PoolInPath, params
 // It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
+//
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3259,6 +3450,9 @@ func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleasePa
 }
 
 // ResumePool End a pause or a drain
+//
+// The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
+// itself.
 //
 // Corresponds with POST /v1/pools/{pool}/resume (the `ResumePool` operationId).
 func (c *Client) ResumePool(ctx context.Context, pool PoolInPath, params *ResumePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3413,7 +3607,9 @@ func (c *Client) ListSequences(ctx context.Context, params *ListSequencesParams,
 
 // DeleteSequence Delete a sequence
 //
-// For good. Its name is never used again, and from now on everything about it answers 410.
+// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+// now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
+// read as before.
 //
 // Corresponds with DELETE /v1/sequences/{sequence} (the `DeleteSequence` operationId).
 func (c *Client) DeleteSequence(ctx context.Context, sequence SequenceInPath, params *DeleteSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3430,6 +3626,8 @@ func (c *Client) DeleteSequence(ctx context.Context, sequence SequenceInPath, pa
 
 // GetSequence Read a sequence
 //
+// Its configuration, its state, and the lowest number that no lease has.
+//
 // Corresponds with GET /v1/sequences/{sequence} (the `GetSequence` operationId).
 func (c *Client) GetSequence(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSequenceRequest(c.Server, sequence)
@@ -3445,8 +3643,8 @@ func (c *Client) GetSequence(ctx context.Context, sequence SequenceInPath, reqEd
 
 // PutSequenceWithBody Create a sequence, or change its configuration
 //
-// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 // `limit` not below what was handed out.
 //
 // Takes any type of body and a specified content type.
@@ -3466,8 +3664,8 @@ func (c *Client) PutSequenceWithBody(ctx context.Context, sequence SequenceInPat
 
 // PutSequence Create a sequence, or change its configuration
 //
-// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 // `limit` not below what was handed out.
 //
 // Takes a body of the `application/json` content type.
@@ -3601,6 +3799,8 @@ func (c *Client) PauseSequence(ctx context.Context, sequence SequenceInPath, par
 
 // ResumeSequence End a pause
 //
+// Leases and `next` go on where they were, with a number that is higher than all before.
+//
 // Corresponds with POST /v1/sequences/{sequence}/resume (the `ResumeSequence` operationId).
 func (c *Client) ResumeSequence(ctx context.Context, sequence SequenceInPath, params *ResumeSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeSequenceRequest(c.Server, sequence, params)
@@ -3615,6 +3815,9 @@ func (c *Client) ResumeSequence(ctx context.Context, sequence SequenceInPath, pa
 }
 
 // Tend Do one run of the schedule's work
+//
+// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+// of one run is not enough for is left to the next.
 //
 // Corresponds with POST /v1/tend (the `Tend` operationId).
 func (c *Client) Tend(ctx context.Context, params *TendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6024,7 +6227,8 @@ type ClientWithResponsesInterface interface {
 	// CreateCredentialWithBodyWithResponse Make a credential
 	//
 	// The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-	// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+	// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+	// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 	// and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -6035,7 +6239,8 @@ type ClientWithResponsesInterface interface {
 	// CreateCredentialWithResponse Make a credential
 	//
 	// The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-	// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+	// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+	// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 	// and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -6045,6 +6250,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetCredentialWithResponse Read a credential
 	//
+	// Without its secret. To change it, send back `description`, `scopes`, `quota` and `expires_at` (where it is there), with
+	// what is to be different, and the `ETag` as `If-Match`; the other members are not yours to change, and are refused.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/credentials/{credential} (the `GetCredential` operationId).
@@ -6052,8 +6260,8 @@ type ClientWithResponsesInterface interface {
 
 	// PutCredentialWithBodyWithResponse Change a credential
 	//
-	// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-	// changed. You must have each scope that the credential has and is to have.
+	// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+	// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6062,8 +6270,8 @@ type ClientWithResponsesInterface interface {
 
 	// PutCredentialWithResponse Change a credential
 	//
-	// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-	// changed. You must have each scope that the credential has and is to have.
+	// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+	// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6101,7 +6309,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListJobsWithResponse List jobs
 	//
-	// Newest first, those of pools that the caller may read.
+	// Newest first, those of pools that the caller may export.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6110,6 +6318,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetJobWithResponse How far a job is
 	//
+	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
+	// needs the action *export* on the job's pool, as its parts do.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
@@ -6117,7 +6328,8 @@ type ClientWithResponsesInterface interface {
 
 	// CancelJobWithResponse Cancel a job that has not ended
 	//
-	// What it has written stays. A repeat is a success.
+	// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
+	// same client has made, and *manage* for others.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6126,7 +6338,11 @@ type ClientWithResponsesInterface interface {
 
 	// GetJobPartWithResponse A part of a job's file
 	//
-	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone.
+	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
+	// where no ID was written, as CSV it is the header, as JSON it is empty.
+	//
+	// CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
+	// To read a file back by a program, export as `json`: one object a line, with every text exactly.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6144,8 +6360,10 @@ type ClientWithResponsesInterface interface {
 
 	// DeletePoolWithResponse Delete a pool
 	//
-	// For good: its name is never used again, and from now on everything about it answers 410. IDs that were claimed stay
-	// with their owners.
+	// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+	// claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
+	// with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
+	// Replays are answered, sweeps go on, and jobs that were made before can be read and end.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6153,6 +6371,8 @@ type ClientWithResponsesInterface interface {
 	DeletePoolWithResponse(ctx context.Context, pool PoolInPath, params *DeletePoolParams, reqEditors ...RequestEditorFn) (*DeletePoolResponse, error)
 
 	// GetPoolWithResponse Read a pool with its level
+	//
+	// `config` is what a change replaces: send it back whole, with what is to be different, and the `ETag` as `If-Match`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6164,7 +6384,8 @@ type ClientWithResponsesInterface interface {
 	// Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 	// it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 	// `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-	// `policy` and `fold_case` are fixed when a pool is created.
+	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+	// made against, is answered by 200 and changes nothing.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6176,7 +6397,8 @@ type ClientWithResponsesInterface interface {
 	// Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 	// it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 	// `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-	// `policy` and `fold_case` are fixed when a pool is created.
+	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+	// made against, is answered by 200 and changes nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6256,6 +6478,9 @@ type ClientWithResponsesInterface interface {
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
 	//
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/pools/{pool}/exports (the `ExportPool` operationId).
@@ -6266,6 +6491,9 @@ type ClientWithResponsesInterface interface {
 	// It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
+	//
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6312,6 +6540,9 @@ type ClientWithResponsesInterface interface {
 	ReleaseWithResponse(ctx context.Context, pool PoolInPath, params *ReleaseParams, body ReleaseJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseResponse, error)
 
 	// ResumePoolWithResponse End a pause or a drain
+	//
+	// The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
+	// itself.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6392,7 +6623,9 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteSequenceWithResponse Delete a sequence
 	//
-	// For good. Its name is never used again, and from now on everything about it answers 410.
+	// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+	// now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
+	// read as before.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6401,6 +6634,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetSequenceWithResponse Read a sequence
 	//
+	// Its configuration, its state, and the lowest number that no lease has.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/sequences/{sequence} (the `GetSequence` operationId).
@@ -6408,8 +6643,8 @@ type ClientWithResponsesInterface interface {
 
 	// PutSequenceWithBodyWithResponse Create a sequence, or change its configuration
 	//
-	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-	// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+	// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 	// `limit` not below what was handed out.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -6419,8 +6654,8 @@ type ClientWithResponsesInterface interface {
 
 	// PutSequenceWithResponse Create a sequence, or change its configuration
 	//
-	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-	// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+	// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+	// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 	// `limit` not below what was handed out.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -6488,12 +6723,17 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeSequenceWithResponse End a pause
 	//
+	// Leases and `next` go on where they were, with a number that is higher than all before.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/resume (the `ResumeSequence` operationId).
 	ResumeSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *ResumeSequenceParams, reqEditors ...RequestEditorFn) (*ResumeSequenceResponse, error)
 
 	// TendWithResponse Do one run of the schedule's work
+	//
+	// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+	// of one run is not enough for is left to the next.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7412,8 +7652,6 @@ type ConfirmResponse struct {
 	ApplicationProblemJSON404 *IDNotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *NotOwner
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -7569,8 +7807,6 @@ type InspectIDResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *IDNotFound
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
@@ -7672,8 +7908,6 @@ type ReleaseResponse struct {
 	ApplicationProblemJSON404 *IDNotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *NotOwner
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -7781,8 +8015,6 @@ type RetireResponse struct {
 	ApplicationProblemJSON404 *IDNotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *NotOwner
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -7887,8 +8119,6 @@ type SweepPoolResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *PoolNotFound
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -8150,8 +8380,6 @@ type ListLeasesResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *SequenceNotFound
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *SequenceDeleted
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
@@ -8524,7 +8752,8 @@ func (c *ClientWithResponses) ListCredentialsWithResponse(ctx context.Context, p
 // CreateCredentialWithBodyWithResponse Make a credential
 //
 // The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 // and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8541,7 +8770,8 @@ func (c *ClientWithResponses) CreateCredentialWithBodyWithResponse(ctx context.C
 // CreateCredentialWithResponse Make a credential
 //
 // The answer has the secret, this once; idpool keeps a hash of it. Send it as `Authorization: Bearer …`. You can give what you
-// have: each scope of the new credential must be covered by one of yours. A replay of this request has no secret,
+// have: each scope of the new credential must be covered by one of yours, and where yours ends, so must the new one, no later.
+// With a quota you can give nothing, as quotas would add up. A replay of this request has no secret,
 // and says so in `secret_withheld`: if the first answer was lost, rotate the credential.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -8557,6 +8787,9 @@ func (c *ClientWithResponses) CreateCredentialWithResponse(ctx context.Context, 
 
 // GetCredentialWithResponse Read a credential
 //
+// Without its secret. To change it, send back `description`, `scopes`, `quota` and `expires_at` (where it is there), with
+// what is to be different, and the `ETag` as `If-Match`; the other members are not yours to change, and are refused.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/credentials/{credential} (the `GetCredential` operationId).
@@ -8570,8 +8803,8 @@ func (c *ClientWithResponses) GetCredentialWithResponse(ctx context.Context, cre
 
 // PutCredentialWithBodyWithResponse Change a credential
 //
-// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-// changed. You must have each scope that the credential has and is to have.
+// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8586,8 +8819,8 @@ func (c *ClientWithResponses) PutCredentialWithBodyWithResponse(ctx context.Cont
 
 // PutCredentialWithResponse Change a credential
 //
-// Replaces description, scopes, quota and expiry as a whole; the client stays. `If-Match` has to name the version that is
-// changed. You must have each scope that the credential has and is to have.
+// Replaces `description`, `scopes`, `quota` and `expires_at` as a whole: what is left out gets its default. The client stays.
+// `If-Match` has to name the version that is changed; a repeat of the change last made is a success. You must have each scope that the credential has and is to have, no end that is earlier, and no quota.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8649,7 +8882,7 @@ func (c *ClientWithResponses) RotateCredentialWithResponse(ctx context.Context, 
 
 // ListJobsWithResponse List jobs
 //
-// Newest first, those of pools that the caller may read.
+// Newest first, those of pools that the caller may export.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8664,6 +8897,9 @@ func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *
 
 // GetJobWithResponse How far a job is
 //
+// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
+// needs the action *export* on the job's pool, as its parts do.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
@@ -8677,7 +8913,8 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job JobInP
 
 // CancelJobWithResponse Cancel a job that has not ended
 //
-// What it has written stays. A repeat is a success.
+// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
+// same client has made, and *manage* for others.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8692,7 +8929,11 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 
 // GetJobPartWithResponse A part of a job's file
 //
-// Parts are there as soon as the job counts them. CSV has its header in part 0 alone.
+// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
+// where no ID was written, as CSV it is the header, as JSON it is empty.
+//
+// CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
+// To read a file back by a program, export as `json`: one object a line, with every text exactly.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8722,8 +8963,10 @@ func (c *ClientWithResponses) ListPoolsWithResponse(ctx context.Context, params 
 
 // DeletePoolWithResponse Delete a pool
 //
-// For good: its name is never used again, and from now on everything about it answers 410. IDs that were claimed stay
-// with their owners.
+// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+// claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
+// with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
+// Replays are answered, sweeps go on, and jobs that were made before can be read and end.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8737,6 +8980,8 @@ func (c *ClientWithResponses) DeletePoolWithResponse(ctx context.Context, pool P
 }
 
 // GetPoolWithResponse Read a pool with its level
+//
+// `config` is what a change replaces: send it back whole, with what is to be different, and the `ETag` as `If-Match`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8754,7 +8999,8 @@ func (c *ClientWithResponses) GetPoolWithResponse(ctx context.Context, pool Pool
 // Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 // it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 // `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-// `policy` and `fold_case` are fixed when a pool is created.
+// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+// made against, is answered by 200 and changes nothing.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8772,7 +9018,8 @@ func (c *ClientWithResponses) PutPoolWithBodyWithResponse(ctx context.Context, p
 // Without `If-Match` it creates the pool (201). If the pool exists with this very configuration nothing changes (200); if
 // it exists with another one the answer is 428, and the change has to name the version that it is made against: send the
 // `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
-// `policy` and `fold_case` are fixed when a pool is created.
+// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
+// made against, is answered by 200 and changes nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8888,6 +9135,9 @@ func (c *ClientWithResponses) DrainPoolWithResponse(ctx context.Context, pool Po
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
 //
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/pools/{pool}/exports (the `ExportPool` operationId).
@@ -8904,6 +9154,9 @@ func (c *ClientWithResponses) ExportPoolWithBodyWithResponse(ctx context.Context
 // It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
+//
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
+// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8980,6 +9233,9 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 }
 
 // ResumePoolWithResponse End a pause or a drain
+//
+// The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
+// itself.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -9108,7 +9364,9 @@ func (c *ClientWithResponses) ListSequencesWithResponse(ctx context.Context, par
 
 // DeleteSequenceWithResponse Delete a sequence
 //
-// For good. Its name is never used again, and from now on everything about it answers 410.
+// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+// now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
+// read as before.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -9123,6 +9381,8 @@ func (c *ClientWithResponses) DeleteSequenceWithResponse(ctx context.Context, se
 
 // GetSequenceWithResponse Read a sequence
 //
+// Its configuration, its state, and the lowest number that no lease has.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/sequences/{sequence} (the `GetSequence` operationId).
@@ -9136,8 +9396,8 @@ func (c *ClientWithResponses) GetSequenceWithResponse(ctx context.Context, seque
 
 // PutSequenceWithBodyWithResponse Create a sequence, or change its configuration
 //
-// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 // `limit` not below what was handed out.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9153,8 +9413,8 @@ func (c *ClientWithResponses) PutSequenceWithBodyWithResponse(ctx context.Contex
 
 // PutSequenceWithResponse Create a sequence, or change its configuration
 //
-// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, and a
-// configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
+// As for a pool: without `If-Match` it creates, with the `ETag` of your last look as `If-Match` it changes, a repeat of the
+// change last made is a success, and a configuration is replaced as a whole. `start` is fixed when a sequence is created. `start` must not be above `limit`, and
 // `limit` not below what was handed out.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -9264,6 +9524,8 @@ func (c *ClientWithResponses) PauseSequenceWithResponse(ctx context.Context, seq
 
 // ResumeSequenceWithResponse End a pause
 //
+// Leases and `next` go on where they were, with a number that is higher than all before.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sequences/{sequence}/resume (the `ResumeSequence` operationId).
@@ -9276,6 +9538,9 @@ func (c *ClientWithResponses) ResumeSequenceWithResponse(ctx context.Context, se
 }
 
 // TendWithResponse Do one run of the schedule's work
+//
+// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+// of one run is not enough for is left to the next.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11339,13 +11604,6 @@ func ParseConfirmResponse(rsp *http.Response) (*ConfirmResponse, error) {
 		}
 		response.ApplicationProblemJSON409 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -11722,13 +11980,6 @@ func ParseInspectIDResponse(rsp *http.Response) (*InspectIDResponse, error) {
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -11953,13 +12204,6 @@ func ParseReleaseResponse(rsp *http.Response) (*ReleaseResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON409 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
@@ -12221,13 +12465,6 @@ func ParseRetireResponse(rsp *http.Response) (*RetireResponse, error) {
 		}
 		response.ApplicationProblemJSON409 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -12473,13 +12710,6 @@ func ParseSweepPoolResponse(rsp *http.Response) (*SweepPoolResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
@@ -13101,13 +13331,6 @@ func ParseListLeasesResponse(rsp *http.Response) (*ListLeasesResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest SequenceDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
