@@ -126,6 +126,28 @@ func caseLateRetire(s *script) {
 
 func TestARetirementThatArrivesAgain(t *testing.T) { replay(t, caseLateRetire) }
 
+// The owner of a hold, whose release is slow, confirms it: in a pool that forgets the release finds it all the same, or it
+// never comes back. Found by review: it was forgotten, the release refused, and a sweep gave it to another.
+func caseReleaseBesideConfirm(s *script) {
+	s.newForgetfulPool("x")
+	c := s.holdX("")
+	release := s.settle(s.on("client", 0), alloc.EventRelease, c.Token, "x")
+	step := release.until(toState("x", dynamo.StateReturning))
+	s.settle(s.on("client too", 0), alloc.EventConfirm, c.Token, "x").must()
+	s.decide(step, None)
+	_, err := release.end()
+	if e := asError(err); err != nil && (e == nil || e.Unknown) {
+		s.fatalf("the release was answered %v", err)
+	}
+	s.sweep(s.on("sweeper", 0)).must()
+	other, taken := s.claim(s.on("other", 0), order(1, "")).end()
+	if (err == nil) != (taken == nil) {
+		s.fatalf("the release was answered %v, and then another %v, %v", err, other, taken)
+	}
+}
+
+func TestAConfirmationOfAnIDWhoseReleaseIsOnItsWay(t *testing.T) { replay(t, caseReleaseBesideConfirm) }
+
 // A batch of which one ID is not its owner's any more settles none of it, and says which.
 func TestABatchIsSettledAsAWholeOrNotAtAll(t *testing.T) {
 	replay(t, func(s *script) {

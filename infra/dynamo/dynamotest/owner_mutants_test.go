@@ -108,6 +108,19 @@ var ownerMutants = []mutant{
 		call: untested(write(kindReturn, OpDelete), dynamo.AttrReason),
 	},
 	{
+		name: "a pool that forgets does so with what is confirmed, and takes it back by any return item",
+		runs: 500, schedule: caseReleaseBesideConfirm,
+		call: func(c Call) Call {
+			if _, forgets := c.Update.Set[dynamo.AttrExpires]; confirms(c) && forgets {
+				c.Update.Set[dynamo.AttrState] = dynamo.StateForgotten
+			}
+			if bringsBack := !c.Update.Quiet; releases(c) && bringsBack {
+				c.Cond = dynamo.Any(c.Cond, dynamo.All(without(c.Cond, dynamo.AttrState), dynamo.Eq(dynamo.AttrState, dynamo.StateForgotten)))
+			}
+			return c
+		},
+	},
+	{
 		// Against a rule of walks: what a batch lists of another's that was cut off is said to be in doubt.
 		name: "a chunk of doubt does not say so", runs: 5000,
 		call: on(write(kindChunk, OpPut), func(c *Call) { delete(c.Item, dynamo.AttrDoubt) }),

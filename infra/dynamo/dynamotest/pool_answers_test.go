@@ -92,7 +92,7 @@ func (w *poolWorld) answer(who string, n alloc.Count, c alloc.Claim) {
 func (w *poolWorld) lost(who string, id alloc.ID, c alloc.Claim) (listing, bool) {
 	for l, owner := range w.owner {
 		if l.id == id && owner == string(c.Token) {
-			return l, c.State == alloc.StateHeld || w.answered[l] == who && w.owners.letGo[ownership{id, owner}]
+			return l, c.State == alloc.StateHeld || w.answered[l] == who && w.owners.letGo[ownership{id, owner}] > 0
 		}
 	}
 	return listing{}, false

@@ -28,7 +28,7 @@ func (w *poolWorld) moved(by *act, before, after dynamo.Item) {
 	switch {
 	case is == alloc.StateRetired:
 		w.saw("an ID retired")
-		if !w.owners.retiring[own] {
+		if w.owners.retiring[own] == 0 {
 			w.fail("%v of %s was retired, and its owner has not asked for it", l, own.token)
 		}
 	case was == alloc.StateHeld && taken(is):
@@ -36,7 +36,11 @@ func (w *poolWorld) moved(by *act, before, after dynamo.Item) {
 		if !w.owners.confirming[own] {
 			w.fail("%v of %s was confirmed, and its owner has not asked for it", l, own.token)
 		}
-	case is != alloc.StateReturning || w.owners.letGo[own]:
+		key := time.UnixMilli(before.Int(dynamo.AttrTaken)).Add(alloc.KeyRetention)
+		if exp, expires := after[dynamo.AttrExpires].(int64); is == stateForgotten || expires && time.Unix(exp, 0).Before(key) {
+			w.fail("%v of %s was confirmed, and is forgotten before its key is: %v", l, own.token, after)
+		}
+	case is != alloc.StateReturning || w.owners.letGo[own] > 0:
 	case was == alloc.StateHeld:
 		w.saw("a hold over")
 		if end := time.UnixMilli(before.Int(dynamo.AttrHoldEnd)); w.answered[l] != "" && end.After(time.Now().Add(wrong)) {
@@ -85,11 +89,11 @@ func (r *poolRun) settled(asked alloc.Event, own ownership) {
 	mine := it != nil && it.Str(dynamo.AttrToken) == own.token
 	switch is := stateOf(it); {
 	case e == alloc.EventConfirm && mine:
-		if is == alloc.StateHeld || !taken(is) && !r.w.owners.letGo[own] {
+		if is == alloc.StateHeld || !taken(is) && r.w.owners.letGo[own] == 0 {
 			r.fail("%s was confirmed, and is %v", own.id, it)
 		}
 	case e == alloc.EventConfirm:
-		if !r.w.owners.letGo[own] && r.policy == alloc.PolicyKeep {
+		if r.w.owners.letGo[own] == 0 && !r.w.forgot(own) {
 			r.fail("%s was confirmed, and is %v", own.id, it)
 		}
 	case asked == alloc.EventRelease && (!mine || is == alloc.StateReturning):

@@ -22,8 +22,8 @@ type owners struct {
 
 	claims    []alloc.Claim      // answered
 	held      map[ownership]bool // for a time only, at first
-	letGo     map[ownership]bool // a release or a retirement was begun
-	retiring  map[ownership]bool // a retirement was begun
+	letGo     map[ownership]int  // releases and retirements that were begun, and may be carried out
+	retiring  map[ownership]int  // retirements of these
 	confirmed map[ownership]bool // a confirmation was answered
 	released  map[ownership]bool // a release was answered
 	retired   map[ownership]bool // a retirement was answered
@@ -35,7 +35,7 @@ type owners struct {
 
 func newOwners() owners {
 	return owners{
-		held: map[ownership]bool{}, letGo: map[ownership]bool{}, retiring: map[ownership]bool{}, confirmed: map[ownership]bool{},
+		held: map[ownership]bool{}, letGo: map[ownership]int{}, retiring: map[ownership]int{}, confirmed: map[ownership]bool{},
 		released: map[ownership]bool{}, retired: map[ownership]bool{},
 		confirming: map[ownership]bool{}, asked: map[ownership]int{}, changed: map[*act]int{},
 	}
@@ -52,13 +52,19 @@ func (o *owners) effect(e alloc.Event) alloc.Event {
 // asks books that an event is asked for.
 func (o *owners) asks(own ownership, e alloc.Event) {
 	o.asked[own]++
+	o.book(own, e, 1)
+}
+
+// book adds to the events of which something may come.
+func (o *owners) book(own ownership, e alloc.Event, n int) {
 	switch o.effect(e) {
 	case alloc.EventConfirm:
 		o.confirming[own] = true
 	case alloc.EventRetire:
-		o.letGo[own], o.retiring[own] = true, true
+		o.letGo[own] += n
+		o.retiring[own] += n
 	default:
-		o.letGo[own] = true
+		o.letGo[own] += n
 	}
 }
 
@@ -73,7 +79,7 @@ func (o *owners) answered(c alloc.Claim) {
 // loses holds an ID that begins its way back against the books.
 func (w *poolWorld) loses(id alloc.ID, token string) {
 	own := ownership{id, token}
-	if w.owners.confirmed[own] && !w.owners.letGo[own] {
+	if w.owners.confirmed[own] && w.owners.letGo[own] == 0 {
 		w.fail("%s was confirmed to %s, and comes back", id, token)
 	}
 	if w.owners.retired[own] {
@@ -145,9 +151,16 @@ func (r *poolRun) settles(p *process, e alloc.Event, c alloc.Claim, ids []alloc.
 func settledState(e alloc.Event) alloc.State { return alloc.StateHeld.On(e).To }
 
 // settleRefused holds a refusal against the books: an owner is refused what he has let go of, or held for a time only, or
-// what his pool forgets.
+// what his pool has forgotten. Where it is certain, nothing may come of what was asked for any more.
 func (r *poolRun) settleRefused(a *act, o alloc.SettleOrder, err error) {
 	refusal := alloc.CodeOf(err)
+	if !unknown(err) {
+		for _, id := range o.IDs {
+			if own := (ownership{id, string(o.Token)}); r.w.has(own) { // else it may have been carried out
+				r.w.owners.book(own, o.Event, -1)
+			}
+		}
+	}
 	if slices.Contains([]alloc.Code{alloc.CodeBusy, alloc.CodeThrottled, alloc.CodeUnavailable}, refusal) {
 		return
 	}
@@ -162,7 +175,7 @@ func (r *poolRun) settleRefused(a *act, o alloc.SettleOrder, err error) {
 	}
 	for _, f := range e.IDs {
 		own := ownership{f.ID, string(o.Token)}
-		if r.w.has(own) && r.w.owners.asked[own] == 1 && r.policy == alloc.PolicyKeep {
+		if r.w.has(own) && r.w.owners.asked[own] == 1 && !r.w.forgets(own) {
 			r.fail("%s was refused as %s, and the token has %s", o.Event, f.Code, f.ID)
 		}
 		if !r.w.everHad(own) {
@@ -171,21 +184,30 @@ func (r *poolRun) settleRefused(a *act, o alloc.SettleOrder, err error) {
 		ok := false
 		switch f.Code {
 		case alloc.CodeNotOwner:
-			ok = r.w.owners.letGo[own] || r.w.owners.held[own] && !r.w.owners.confirmed[own]
+			ok = r.w.owners.letGo[own] > 0 || r.w.owners.held[own] && !r.w.owners.confirmed[own]
 			if r.w.owners.retires && r.w.owners.held[own] {
 				break // it has come back, and others of the order have not
 			}
 			// Only the last way back is remembered, and not by an ID that was forgotten and seeded again.
 			ok = ok && (o.Event != alloc.EventRelease || !r.w.owners.released[own] || r.ways(f.ID) > 1 || r.policy == alloc.PolicyForget)
 		case alloc.CodeIDRetired:
-			ok = r.w.owners.retiring[own]
+			ok = r.w.owners.retiring[own] > 0
 		case alloc.CodeIDNotFound:
-			ok = r.policy == alloc.PolicyForget
+			ok = r.w.forgets(own) || !r.w.has(own) && (r.w.owners.letGo[own] > 0 || r.w.owners.held[own] && !r.w.owners.confirmed[own])
+			ok = ok && r.policy == alloc.PolicyForget
 		}
 		if !ok && !r.w.forgot(own) {
 			r.fail("%s of %s was refused as %s: %v", o.Event, f.ID, f.Code, r.w.ids[f.ID])
 		}
 	}
+}
+
+// forgets reports whether the pool has forgotten what the token has, by the present item: as it was claimed for good
+// without a key, or as it expires by a clock as wrong as there may be.
+func (w *poolWorld) forgets(own ownership) bool {
+	it := w.ids[own.id]
+	exp, expires := it[dynamo.AttrExpires].(int64)
+	return w.has(own) && (stateOf(it) == stateForgotten && !w.owners.held[own] || expires && exp <= time.Now().Add(wrong+time.Minute).Unix())
 }
 
 // forgot reports whether the life of the ID that the token owned was forgotten by its pool.
@@ -224,7 +246,7 @@ func (r *poolRun) keyMayEnd(o alloc.ClaimOrder) {
 			return
 		}
 		for _, id := range k.first.IDs {
-			if !r.w.owners.letGo[ownership{id, string(k.first.Token)}] {
+			if r.w.owners.letGo[ownership{id, string(k.first.Token)}] == 0 {
 				r.fail("%s has ended, and its owner has not let go of %s", k.name, id)
 			}
 		}
@@ -237,9 +259,9 @@ func (r *poolRun) toldEnded(k *poolKey, c alloc.Claim) {
 		own := ownership{e.ID, string(c.Token)}
 		r.saw("an ID told ended")
 		switch {
-		case e.State == alloc.StateRetired && !r.w.owners.retiring[own]:
+		case e.State == alloc.StateRetired && r.w.owners.retiring[own] == 0:
 			r.fail("%s was told that %s is retired", k.name, e.ID)
-		case e.State == alloc.StateReturning && !r.w.owners.letGo[own] && c.State != alloc.StateHeld:
+		case e.State == alloc.StateReturning && r.w.owners.letGo[own] == 0 && c.State != alloc.StateHeld:
 			r.fail("%s was told that %s has come back", k.name, e.ID)
 		}
 	}
@@ -257,12 +279,12 @@ func (r *poolRun) owned() {
 		}
 	}
 	for own := range r.w.owners.released {
-		if is, there := now[own]; there && !r.w.owners.retiring[own] {
+		if is, there := now[own]; there && r.w.owners.retiring[own] == 0 {
 			r.fail("%s was released and is %s", own.id, is)
 		}
 	}
 	for own := range r.w.owners.confirmed {
-		if _, there := now[own]; !there && !r.w.owners.letGo[own] && r.policy == alloc.PolicyKeep {
+		if _, there := now[own]; !there && r.w.owners.letGo[own] == 0 && !r.w.forgot(own) {
 			r.fail("%s was confirmed and is %v", own.id, r.w.ids[own.id])
 		}
 	}
