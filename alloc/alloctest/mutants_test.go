@@ -72,6 +72,8 @@ func TestRunModelCatches(t *testing.T) {
 		"a release of what somebody else has by now takes it from him",
 		"a retired ID comes back",
 		"a release retires nowhere",
+		"a release of what comes back is answered as a retirement beside others",
+		"a release is unknown where releases retire by now",
 		"a repeat does not tell what has ended",
 		"a key that has ended claims anew at once",
 		"a state is set from whatever version",

@@ -157,6 +157,9 @@ func (m *machine) changePool(t *rapid.T) {
 	m.w.ok(err, "Pool of the model")
 	config := p.Config
 	config.MaxBatch = alloc.Count(rapid.IntRange(3, 6).Draw(t, "limit"))
+	if pool == m.pools[2] {
+		config.OnRelease = rapid.SampledFrom([]alloc.OnRelease{alloc.ReleaseRetires, alloc.ReleaseReturns}).Draw(t, "release")
+	}
 	from := p.Version - alloc.Version(rapid.IntRange(0, 1).Draw(t, "behind"))
 	want, wantErr := m.model.ChangePool(m.ctx(), pool, max(1, from), config)
 	got, gotErr := m.process(t).ChangePool(m.ctx(), pool, max(1, from), config)
