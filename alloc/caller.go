@@ -16,7 +16,8 @@ type Action string
 const (
 	ActionClaim       Action = "claim"       // claim IDs of a pool
 	ActionLease       Action = "lease"       // lease ranges and take numbers of a sequence
-	ActionRead        Action = "read"        // see configuration, level, position, an ID, the trail
+	ActionRead        Action = "read"        // see configuration, level, position, an ID by its name, the trail
+	ActionExport      Action = "export"      // have the IDs of a pool, also those that are free, written to a file, and get it
 	ActionSeed        Action = "seed"        // add IDs to a pool
 	ActionManage      Action = "manage"      // create, change, pause, drain, delete
 	ActionTend        Action = "tend"        // the schedule's work: sweep
@@ -39,9 +40,9 @@ const everything = "*"
 // Check refuses a scope that permits nothing or something else than it seems to, with CodeInvalidRequest.
 func (s Scope) Check() error {
 	switch s.Action {
-	case "*", ActionClaim, ActionLease, ActionRead, ActionSeed, ActionManage, ActionTend, ActionCredentials:
+	case "*", ActionClaim, ActionLease, ActionRead, ActionExport, ActionSeed, ActionManage, ActionTend, ActionCredentials:
 	default:
-		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, seed, manage, tend, credentials or *", quoteShort(string(s.Action)))
+		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, export, seed, manage, tend, credentials or *", quoteShort(string(s.Action)))
 	}
 	if s.Pattern == everything {
 		return nil

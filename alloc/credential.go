@@ -19,9 +19,13 @@ const (
 	MaxExpiry            = 100 * 365 * 24 * time.Hour // how far ahead it may expire; never is another thing
 )
 
-// ReservedClient is the client of the credential that comes with the configuration. No stored one may be of it, as it
-// would share its idempotency keys.
-const ReservedClient ClientID = "default"
+// The clients of which no stored credential may be: it would share their idempotency keys and exports, and the trail could not
+// tell them apart.
+const (
+	ReservedClient ClientID = "default"  // of the credential that comes with the configuration
+	ScheduleClient ClientID = "schedule" // of the schedule's runs
+	LocalClient    ClientID = "local"    // of whoever looks at the pages of the local program
+)
 
 // Credential is what is stored of a bearer credential. Its secret is not: only hashes of it are. Its times are whole
 // seconds.
@@ -76,17 +80,23 @@ func (c Credential) checkRevoked() error {
 	return Errorf(CodeCredentialRevoked, "the credential %q was revoked and stays so; make another", c.ID)
 }
 
-// within refuses to let a caller give, or take over, a credential that can do more than the caller can.
+// within refuses to let a caller give, or take over, a credential that can do more than the caller can, or for longer. A
+// caller with a quota gives nothing: each credential has a quota of its own, so that together they could take any number.
 func (c Credential) within(caller Caller) error {
+	if caller.Quota > 0 {
+		return Errorf(CodeForbidden, "this credential has a quota itself, so it can neither make nor change nor rotate credentials: "+
+			"their quotas would add up; ask an administrator whose credential has none")
+	}
 	for _, scope := range c.Scopes {
 		if !caller.covers(scope) {
 			return Errorf(CodeForbidden, "this credential has not the scope %s itself, so it can neither give it nor take it over; "+
 				"leave it out, or ask an administrator who has it", quoteShort(scope.String()))
 		}
 	}
-	if caller.Quota > 0 && (c.Quota == 0 || c.Quota > caller.Quota) {
-		return Errorf(CodeForbidden, "this credential may take %d in an hour itself, so it can neither give nor take over a higher quota, or none; "+
-			"set a quota of 1 to %d", caller.Quota, caller.Quota)
+	if !caller.Expires.IsZero() && (c.Expires.IsZero() || c.Expires.After(caller.Expires)) {
+		end := caller.Expires.UTC().Format(time.RFC3339)
+		return Errorf(CodeForbidden, "this credential, or the secret that it was used with, ends at %s itself, so it can neither give nor take over one that "+
+			"ends later, or never; set an end of %s or before", end, end)
 	}
 	return nil
 }
@@ -127,8 +137,9 @@ func (r CredentialRequest) check(now time.Time) error {
 		return Errorf(CodeInvalidRequest, "the client %s is not allowed: a client's name is as that of a pool, of a-z, 0-9, '.', '_' and '-'",
 			quoteShort(string(r.Client)))
 	}
-	if r.Client == ReservedClient {
-		return Errorf(CodeInvalidRequest, "the client %q is that of the configured credential; choose another name", ReservedClient)
+	switch r.Client {
+	case ReservedClient, ScheduleClient, LocalClient:
+		return Errorf(CodeInvalidRequest, "the client %q is one of idpool's own; choose another name", r.Client)
 	}
 	if err := checkDescription(r.Description); err != nil {
 		return Errorf(CodeInvalidRequest, "%s", asError(err).Message)

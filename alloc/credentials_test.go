@@ -109,6 +109,8 @@ func TestWhatNoCredentialCanBeIsRefused(t *testing.T) {
 		"no client":             func(r *alloc.CredentialRequest) { r.Client = "" },
 		"a client with a space": func(r *alloc.CredentialRequest) { r.Client = "the shop" },
 		"the reserved client":   func(r *alloc.CredentialRequest) { r.Client = "default" },
+		"the schedule's client": func(r *alloc.CredentialRequest) { r.Client = "schedule" },
+		"the pages' client":     func(r *alloc.CredentialRequest) { r.Client = "local" },
 		"a long description":    func(r *alloc.CredentialRequest) { r.Description = strings.Repeat("x", 201) },
 		"a description of ours": func(r *alloc.CredentialRequest) { r.Description = "a\x00b" },
 		"no scope":              func(r *alloc.CredentialRequest) { r.Scopes = nil },
@@ -119,6 +121,7 @@ func TestWhatNoCredentialCanBeIsRefused(t *testing.T) {
 		"too high a quota":      func(r *alloc.CredentialRequest) { r.Quota = alloc.MaxQuota + 1 },
 		"an end now":            func(r *alloc.CredentialRequest) { r.Expires = o.clock.Now() },
 		"an end past":           func(r *alloc.CredentialRequest) { r.Expires = o.clock.Now().Add(-time.Second) },
+		"an end in the year 1":  func(r *alloc.CredentialRequest) { r.Expires = time.Time{}.Add(time.Nanosecond) },
 		"an end far away":       func(r *alloc.CredentialRequest) { r.Expires = o.clock.Now().Add(alloc.MaxExpiry + time.Second) },
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -143,7 +146,7 @@ func TestWhatNoCredentialCanBeIsRefused(t *testing.T) {
 
 // Nobody gives, or takes over, what he does not have.
 func TestACallerGivesWhatItHas(t *testing.T) {
-	manager := func(quota alloc.Count, scopes ...alloc.Scope) alloc.Caller {
+	manager := func(quota alloc.Count, scopes ...alloc.Scope) alloc.Caller { // one with a quota gives nothing at all
 		scopes = append(scopes, alloc.Scope{Action: alloc.ActionCredentials, Pattern: "*"})
 		return alloc.Caller{Client: "manager", Scopes: scopes, Quota: quota}
 	}
@@ -173,8 +176,9 @@ func TestACallerGivesWhatItHas(t *testing.T) {
 		{manager(0, claim("a*")), all("a*"), 0, false},
 		{manager(0, claim("*")), all("*"), 0, false},
 		{manager(0, claim("*")), alloc.Scope{Action: alloc.ActionRead, Pattern: "a"}, 0, false},
-		{manager(10, all("*")), claim("a"), 10, true},
-		{manager(10, all("*")), claim("a"), 1, true},
+		{manager(0, all("*")), claim("a"), 10, true},
+		{manager(10, all("*")), claim("a"), 10, false},
+		{manager(10, all("*")), claim("a"), 1, false},
 		{manager(10, all("*")), claim("a"), 11, false},
 		{manager(10, all("*")), claim("a"), 0, false},
 	}

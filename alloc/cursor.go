@@ -1,26 +1,33 @@
 package alloc
 
 import (
+	"bytes"
 	"context"
-	"crypto/hmac"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"sync"
 )
 
-// Cursor says where a list goes on: what the page before gave, "" for the beginning. It is signed, and good for the list
-// that it came from only, in every process and for good.
+// Cursor says where a list goes on: what the page before gave, "" for the beginning. It is encrypted, as a list may go on after
+// an entry that its reader may not see, and good for the list that it came from only, in every process and for good.
 type Cursor string
 
 // MaxCursorBytes is the greatest length of a Cursor.
 const MaxCursorBytes = 300
 
-// A cursor is base64url of a version, a code and the position. The code is an HMAC-SHA256 over what is listed and the
-// position, so that nobody can make up a position, or take the cursor of one list to another.
+// A cursor is base64url of a version and the position, which is sealed by AES-256-GCM with a nonce at random; what is listed is
+// its additional data. So nobody can read or make up a position, or take the cursor of one list to another. Zeros fill
+// the position up to a multiple of cursorBlock: how long a hidden name is shows in steps of that at most. After 2^32
+// cursors two nonces are the same with a chance of 2^-32.
 const (
-	cursorVersion = 1
-	cursorHead    = 1 + sha256.Size
+	cursorVersion  = 2
+	cursorBlock    = 32
+	cursorOverhead = 12 + 16 // nonce and tag
 )
 
 // list is what a cursor is bound to: the kind of a list, and whose it is where there is one for each of something.
@@ -37,43 +44,52 @@ var (
 
 func listLeases(name SequenceName) list { return list{kind: "leases", of: string(name)} }
 
-// cursors signs cursors with the secret that all processes share, which is read once.
+// bound is what binds a cursor to the list.
+func (l list) bound() []byte { return hash([]string{"cursor", l.kind, l.of}) }
+
+// cursors seals and opens cursors by the secret that all processes share, which is read once.
 type cursors struct {
 	store Credentials
 
-	mu     sync.Mutex
-	secret []byte
+	mu   sync.Mutex
+	aead cipher.AEAD
 }
 
-// code signs a position in a list.
-func (cs *cursors) code(ctx context.Context, l list, position string) ([]byte, error) {
-	secret, err := cs.shared(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h := hmac.New(sha256.New, secret)
-	h.Write(hash([]string{"cursor", l.kind, l.of, position}))
-	return h.Sum(nil), nil
-}
-
-func (cs *cursors) shared(ctx context.Context) ([]byte, error) {
+// cipher is made of the secret.
+func (cs *cursors) cipher(ctx context.Context) (cipher.AEAD, error) {
 	cs.mu.Lock()
-	secret := cs.secret
+	aead := cs.aead
 	cs.mu.Unlock()
-	if secret != nil {
-		return secret, nil
+	if aead != nil {
+		return aead, nil
 	}
 	secret, err := cs.store.SharedSecret(ctx) // by several at once in the beginning: they get the same
 	if err != nil {
 		return nil, err
 	}
-	if len(secret) != sha256.Size {
-		return nil, Errorf(CodeInternal, "the store's shared secret has %d bytes", len(secret))
+	if aead, err = newCursorCipher(secret); err != nil {
+		return nil, Errorf(CodeInternal, "no cursors can be made with the store's shared secret").Because(err)
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	cs.secret = secret
-	return secret, nil
+	cs.aead = aead
+	return aead, nil
+}
+
+// newCursorCipher derives a key of its own from the secret, which may serve other things too.
+func newCursorCipher(secret []byte) (cipher.AEAD, error) {
+	if len(secret) != sha256.Size {
+		return nil, fmt.Errorf("it has %d bytes, not %d", len(secret), sha256.Size)
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "idpool cursor", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // at makes the cursor for the position in the list; "" for "", the end.
@@ -81,12 +97,17 @@ func (cs *cursors) at(ctx context.Context, l list, position string) (Cursor, err
 	if position == "" {
 		return "", nil
 	}
-	code, err := cs.code(ctx, l, position)
+	aead, err := cs.cipher(ctx)
 	if err != nil {
 		return "", err
 	}
-	text := append([]byte{cursorVersion}, code...)
-	return Cursor(base64.RawURLEncoding.EncodeToString(append(text, position...))), nil
+	padded := make([]byte, (len(position)+cursorBlock-1)/cursorBlock*cursorBlock)
+	copy(padded, position)
+	c := Cursor(base64.RawURLEncoding.EncodeToString(aead.Seal([]byte{cursorVersion}, nil, padded, l.bound())))
+	if len(c) > MaxCursorBytes {
+		return "", Errorf(CodeInternal, "a position of %d bytes is too long for a cursor", len(position))
+	}
+	return c, nil
 }
 
 // position returns where in the list the cursor is; "" for "", the beginning. CodeInvalidCursor for what this list has
@@ -100,16 +121,16 @@ func (cs *cursors) position(ctx context.Context, l list, c Cursor) (string, erro
 		return "", bad
 	}
 	text, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
-	if err != nil || len(text) <= cursorHead || text[0] != cursorVersion {
+	if err != nil || len(text) < 1+cursorOverhead+cursorBlock || text[0] != cursorVersion {
 		return "", bad
 	}
-	position := string(text[cursorHead:])
-	code, err := cs.code(ctx, l, position)
+	aead, err := cs.cipher(ctx)
 	if err != nil {
 		return "", err
 	}
-	if !hmac.Equal(code, text[1:cursorHead]) {
+	padded, err := aead.Open(nil, nil, text[1:], l.bound())
+	if err != nil {
 		return "", bad
 	}
-	return position, nil
+	return string(bytes.TrimRight(padded, "\x00")), nil
 }

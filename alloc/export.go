@@ -17,11 +17,12 @@ const (
 // MaxJobTries is how often a step is tried, once in each run of the schedule, before its job is failed.
 const MaxJobTries = 20
 
-// advance carries out the next step of an export and returns the job as it is after that.
-func (s *Service) advance(ctx context.Context, j Job) (Job, error) {
+// advance carries out the next step of an export and returns the job as it is after that. What fails when the time is over is
+// not counted as a try.
+func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, error) {
 	p, err := s.nextPart(ctx, j)
 	if err != nil {
-		return s.stumble(ctx, j, err)
+		return s.stumble(ctx, j, err, over)
 	}
 	to := j
 	to.State, to.Updated, to.Mark, to.Tries = JobRunning, s.second(), p.Next, 0
@@ -31,6 +32,7 @@ func (s *Service) advance(ctx context.Context, j Job) (Job, error) {
 	}
 	if p.Next == "" {
 		to.State = JobDone
+		to.Parts = max(to.Parts, 1) // of a file without IDs, the head at least can be fetched
 	}
 	return s.changeJob(ctx, j, to)
 }
@@ -45,8 +47,8 @@ func (s *Service) changeJob(ctx context.Context, j, to Job) (Job, error) {
 }
 
 // stumble counts a step that failed, and fails the job where another try is of no use. It returns why the step failed.
-func (s *Service) stumble(ctx context.Context, j Job, reason error) (Job, error) {
-	if ctx.Err() != nil || Is(reason, CodeJobNotFound) { // no time is no failure, and what has expired needs none
+func (s *Service) stumble(ctx context.Context, j Job, reason error, over func() bool) (Job, error) {
+	if over() || Is(reason, CodeJobNotFound) { // no time is no failure, and what has expired needs none
 		return j, reason
 	}
 	to := j

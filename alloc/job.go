@@ -47,11 +47,14 @@ type Job struct {
 	Created time.Time
 	Updated time.Time
 	Done    Count  // IDs written
-	Parts   int    // parts of the result that are there
+	Parts   int    // parts of the result that are there; part 0 of a job that is done is, though it may be empty
 	Mark    string // where the next step goes on; "" at the beginning
 	Tries   int    // attempts at the next step that failed
 	Failure string // with JobFailed: what a client may read of it
 }
+
+// expired reports whether the job counts as absent.
+func (j Job) expired(now time.Time) bool { return !now.Before(j.Created.Add(JobRetention)) }
 
 // Part is one piece of a job's result.
 type Part struct {
@@ -67,6 +70,13 @@ func newIntent(at time.Time) Token {
 	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
 	rand.Read(b[6:]) // never returns an error
 	return Token(encodeBits(b))
+}
+
+// beginning is the least ID of a job whose intent was made at that time.
+func beginning(at time.Time) JobID {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
+	return JobID(encodeBits(b))
 }
 
 // newJobID names a job after the intent, so that every attempt makes the same one.

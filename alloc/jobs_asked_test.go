@@ -121,8 +121,8 @@ func TestAJobIsCancelledInTheMiddle(t *testing.T) {
 			}
 		}
 	}
-	if r := w.tend(t); len(r) != 1 || r[0].Steps != 4 || !alloc.Is(r[0].Err, alloc.CodeVersionMismatch) {
-		t.Errorf("the run tells of %+v, want four steps", r)
+	if r := w.tend(t); len(r) != 1 || r[0].Steps != 4 || r[0].Err != nil {
+		t.Errorf("the run tells of %+v, want four steps, and no error: a client may cancel what is its own", r)
 	}
 	got, err := w.Job(w.ctx, j.ID)
 	if err != nil || got.State != alloc.JobCancelled || got.Parts != 4 || pages != 50 {

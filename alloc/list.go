@@ -1,6 +1,9 @@
 package alloc
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // A list reads its first page as large as what is asked for. If too little of it may be shown, it goes on in the largest
 // pages, so that it comes past many entries in few calls, and ends after listPages of them whatever it has found: the work
@@ -13,11 +16,12 @@ const (
 // entry is what a list has to know of one of its entries.
 type entry[P ~string] struct {
 	position P      // where the list goes on after it
-	name     string // whoever may read this may see it
+	name     string // whoever is permitted need on this may see it
+	need     Action // default ActionRead
 	hidden   bool   // nobody may see it
 }
 
-// readable returns at most limit entries of a list that the caller may read, from the cursor on; next is what to give to
+// readable returns at most limit entries of a list that the caller may see, from the cursor on; next is what to give to
 // go on, "" at the end.
 func readable[P ~string, T any](
 	ctx context.Context, s *Service, l list, c Cursor, limit int, read func(ctx context.Context, after P, limit int) ([]T, error), look func(T) entry[P],
@@ -56,7 +60,7 @@ func filtered[P ~string, T any](
 		for _, one := range page {
 			e := look(one)
 			after = e.position
-			if e.hidden || !caller.permits(ActionRead, e.name) {
+			if e.hidden || !caller.permits(cmp.Or(e.need, ActionRead), e.name) {
 				continue
 			}
 			found = append(found, one)

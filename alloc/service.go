@@ -31,6 +31,7 @@ type Service struct {
 	cursors  *cursors
 	verified *verified
 	encoders map[string]Encoder
+	ended    endedJobs
 }
 
 // NewService returns a ready Service.

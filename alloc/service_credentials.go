@@ -9,7 +9,7 @@ import (
 )
 
 // CreateCredential makes a credential and its secret, which is given this once; "" in a repeat, when it cannot be told
-// any more. Needs ActionCredentials, and every scope that it is to have: CodeForbidden.
+// any more. Needs ActionCredentials, every scope that it is to have, no quota, and no earlier end: CodeForbidden.
 func (s *Service) CreateCredential(ctx context.Context, r CredentialRequest) (c Credential, secret Secret, err error) {
 	id := newCredentialID(r.Intent)
 	st := step{need: ActionCredentials, on: aCredential, name: string(id), verb: "create", detail: r.words}
@@ -84,8 +84,8 @@ func (s *Service) Credentials(ctx context.Context, c Cursor, limit int) (credent
 }
 
 // ChangeCredential replaces description, scopes, quota and expiry of the one at version from; r.Client may be left out,
-// as it cannot be changed. Needs ActionCredentials, and every scope that it has and is to have: CodeForbidden.
-// CodeVersionMismatch, CodeCredentialNotFound, CodeCredentialRevoked.
+// as it cannot be changed. Needs ActionCredentials, every scope that it has and is to have, no quota, and no end that is
+// earlier than the one that it has or is to have: CodeForbidden. CodeVersionMismatch, CodeCredentialNotFound, CodeCredentialRevoked.
 func (s *Service) ChangeCredential(ctx context.Context, id CredentialID, from Version, r CredentialRequest) (c Credential, err error) {
 	st := step{need: ActionCredentials, on: aCredential, name: string(id), verb: "change", detail: func() string {
 		return fmt.Sprintf("from version %d to %s", from, r.words())
@@ -129,11 +129,11 @@ func (s *Service) changeCredential(ctx context.Context, id CredentialID, from Ve
 	return s.store.ChangeCredential(ctx, from, c)
 }
 
-// RotateCredential gives it another secret; the one before works for overlap (whole seconds, 0 to MaxOverlap) more, the
-// one before that no longer. from 0 is whatever version it is at. In a repeat of an intent the secret is "": the one that
+// RotateCredential gives it another secret; the one before works for overlap (whole seconds, 0 to MaxOverlap) more, at most
+// until the credential ends, the one before that no longer. from 0 is whatever version it is at. In a repeat of an intent the secret is "": the one that
 // was made cannot be told any more. Without an intent a repeat rotates again.
 //
-// Needs ActionCredentials, and every scope that it has: CodeForbidden. CodeVersionMismatch, CodeCredentialNotFound,
+// Needs ActionCredentials, every scope that it has, no quota, and no earlier end: CodeForbidden. CodeVersionMismatch, CodeCredentialNotFound,
 // CodeCredentialRevoked.
 func (s *Service) RotateCredential(ctx context.Context, id CredentialID, from Version, overlap time.Duration, intent Token) (c Credential, secret Secret, err error) {
 	st := step{need: ActionCredentials, on: aCredential, name: string(id), verb: "rotate", detail: func() string {
@@ -167,7 +167,7 @@ func (s *Service) rotate(ctx context.Context, c *Credential, secret Secret, over
 	now := s.second()
 	c.PreviousHash, c.PreviousUntil = "", time.Time{}
 	if overlap > 0 {
-		c.PreviousHash, c.PreviousUntil = c.Hash, now.Add(overlap)
+		c.PreviousHash, c.PreviousUntil = c.Hash, earlier(c.Expires, now.Add(overlap))
 	}
 	c.Hash, c.Rotated, c.RotatedFor = secret.hash(), now, intent
 	return nil
@@ -279,10 +279,14 @@ func insist(call func() error) error {
 // second is the present time in whole seconds, as Stores keep it.
 func (s *Service) second() time.Time { return s.now().UTC().Truncate(time.Second) }
 
-// wholeSeconds is a time as Stores keep it; zero stays zero.
+// wholeSeconds is a time as Stores keep it. Zero, which is never, stays zero, and nothing else becomes it.
 func wholeSeconds(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
 	}
-	return t.UTC().Truncate(time.Second)
+	whole := t.UTC().Truncate(time.Second)
+	if whole.IsZero() {
+		return whole.Add(time.Second)
+	}
+	return whole
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"time"
 )
 
 // tendSteps bounds the steps of jobs in one run.
@@ -17,11 +19,9 @@ type JobReport struct {
 	Err   error // why the run went no further with it; nil where it did all it could
 }
 
-// work carries the jobs on, one step of each after the other, until they have ended, the context has or the run's steps
-// are used up. A job whose step fails, or that somebody else moves on, is left to the next run. Those whose format this
-// process does not know are left to others.
-func (s *Service) work(ctx context.Context) ([]JobReport, error) {
-	due, err := s.dueJobs(ctx)
+// work carries the jobs on, one step of each after the other, until they have ended, the time is over or the run's steps are
+// used up. A job whose step fails, or that somebody else moves on or cancels, is left to the next run.
+func (s *Service) work(ctx context.Context, due []Job, over func() bool) []JobReport {
 	reports := make([]JobReport, len(due))
 	active := make([]*JobReport, len(due))
 	for i, j := range due {
@@ -32,51 +32,92 @@ func (s *Service) work(ctx context.Context) ([]JobReport, error) {
 		round := active
 		active = nil
 		for _, r := range round {
-			if ctx.Err() != nil || steps == 0 {
-				return reports, err
+			if over() || steps == 0 {
+				return reports
 			}
 			steps--
-			if s.workOn(ctx, r); r.Err == nil && !r.Job.State.Ended() {
+			if s.workOn(ctx, r, over) {
 				active = append(active, r)
 			}
 		}
 	}
-	return reports, err
+	return reports
 }
 
-// workOn does the next step of a job.
-func (s *Service) workOn(ctx context.Context, r *JobReport) {
+// workOn does the next step of a job. more says that there is another for this run.
+func (s *Service) workOn(ctx context.Context, r *JobReport, over func() bool) (more bool) {
 	before := r.Job
-	after, err := s.advance(ctx, before)
+	after, err := s.advance(ctx, before, over)
 	r.Job = after
 	switch {
 	case err == nil:
 		r.Steps++
 		r.IDs += after.Done - before.Done
-	case ctx.Err() == nil:
+		return !after.State.Ended()
+	case over(), Is(err, CodeVersionMismatch): // no time, or somebody else's step
+	case Is(err, CodeJobNotFound) && before.expired(s.now()):
+	default:
 		r.Err = err
 	}
+	return false
 }
 
-// dueJobs lists the jobs that this process can carry on, the oldest first; beside an error, those that were found before
-// it. A list that is behind does no harm: a step from there changes nothing.
-func (s *Service) dueJobs(ctx context.Context) (due []Job, err error) {
+// dueJobs lists the jobs that this process can carry on, the oldest first, as far as there is time; beside an error, those
+// that were found before it. Those whose format it does not know are left to others. A list that is behind does no harm: a
+// step from there changes nothing.
+func (s *Service) dueJobs(ctx context.Context, over func() bool) (due []Job, err error) {
 	if len(s.encoders) == 0 {
 		return nil, nil
 	}
-	for before, more := JobID(""), true; more; {
-		var page []Job
-		if page, err = s.store.ListJobs(ctx, before, maxPage); err != nil {
-			break
+	oldest := beginning(s.now().Add(-lateJobs))
+	for before, down := JobID(""), s.ended.downTo(); !over(); {
+		page, err := s.store.ListJobs(ctx, before, maxPage)
+		if err != nil {
+			return inTurn(due), err
 		}
 		for _, j := range page {
+			if before != "" && j.ID >= before {
+				return inTurn(due), goesNotOn("jobs")
+			}
 			before = j.ID
 			if j.Kind == JobExport && !j.State.Ended() && s.encoders[j.Format] != nil {
 				due = append(due, j)
+				oldest = min(oldest, j.ID)
 			}
 		}
-		more = len(page) == maxPage
+		if len(page) < maxPage || before < down {
+			s.ended.below(oldest)
+			break
+		}
 	}
-	slices.SortFunc(due, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
-	return due, err
+	return inTurn(due), nil
+}
+
+// inTurn sorts jobs as a run comes to them.
+func inTurn(jobs []Job) []Job {
+	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
+	return jobs
+}
+
+// lateJobs is how much older than its making the ID of a job may be: a repeat makes it after the intent of the first attempt,
+// as long as its key counts. An hour is for clocks that differ.
+const lateJobs = KeyRetention + time.Hour
+
+// endedJobs remembers down to where the list of jobs has something to do for this process: below that all have ended. So a run
+// does not come past those of a whole week each minute, but for the first one of a process.
+type endedJobs struct {
+	mu sync.Mutex
+	id JobID
+}
+
+func (e *endedJobs) downTo() JobID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.id
+}
+
+func (e *endedJobs) below(id JobID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.id = max(e.id, id)
 }

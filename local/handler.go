@@ -54,7 +54,7 @@ func handler(svc *alloc.Service, verify web.Verifier, loopback bool, logger *slo
 
 // viewer is who looks at the pages without a credential.
 func viewer() alloc.Caller {
-	return alloc.Caller{Client: "local", Scopes: []alloc.Scope{{Action: alloc.ActionRead, Pattern: "*"}}}
+	return alloc.Caller{Client: alloc.LocalClient, Scopes: []alloc.Scope{{Action: alloc.ActionRead, Pattern: "*"}}}
 }
 
 // bounded ends the work on a request after requestTime.

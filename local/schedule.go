@@ -15,7 +15,7 @@ const tendTime = time.Minute
 // when the context ends.
 func schedule(ctx context.Context, svc *alloc.Service, every time.Duration, logger *slog.Logger) {
 	ctx = alloc.WithCaller(ctx, alloc.Caller{
-		Client: "schedule", Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
+		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
 	})
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

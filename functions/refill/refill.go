@@ -45,7 +45,7 @@ type result struct {
 // on, so that the function's error metric shows it; the others get their turn all the same, and repeating a run is harmless.
 func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 	ctx = alloc.WithCaller(ctx, alloc.Caller{
-		Client: "schedule", Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
+		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
 	})
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc

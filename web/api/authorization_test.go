@@ -23,8 +23,9 @@ var needed = map[string]struct {
 
 	"claim": {"claim", "p"}, "confirm": {"claim", "p"}, "release": {"claim", "p"}, "retire": {"claim", "p"},
 	"lease": {"lease", "s"}, "next": {"lease", "s"},
-	"inspectID": {"read", "p"}, "getPool": {"read", "p"}, "exportPool": {"read", "p"},
-	"getJob": {"read", "p"}, "getJobPart": {"read", "p"}, "cancelJob": {"read", "p"},
+	"inspectID": {"read", "p"}, "getPool": {"read", "p"},
+	"exportPool": {"export", "p"}, "getJob": {"export", "p"}, "getJobPart": {"export", "p"},
+	"cancelJob":   {"manage", "p"}, // of another client's job, as the one in the world is
 	"getSequence": {"read", "s"}, "listLeases": {"read", "s"},
 	"seedPool":  {"seed", "p"},
 	"sweepPool": {"tend", "p"},
@@ -38,7 +39,7 @@ var needed = map[string]struct {
 
 // actions are all that a scope may permit.
 var actions = []alloc.Action{
-	"*", alloc.ActionClaim, alloc.ActionLease, alloc.ActionRead, alloc.ActionSeed, alloc.ActionManage, alloc.ActionTend, alloc.ActionCredentials,
+	"*", alloc.ActionClaim, alloc.ActionLease, alloc.ActionRead, alloc.ActionExport, alloc.ActionSeed, alloc.ActionManage, alloc.ActionTend, alloc.ActionCredentials,
 }
 
 func TestEveryRouteSaysWhatItNeeds(t *testing.T) {

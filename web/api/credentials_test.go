@@ -132,3 +132,51 @@ func TestACredentialMadeTwiceAtOnce(t *testing.T) {
 		w.as(secret).must(201, "POST", "/v1/pools/p/claims", "")
 	}
 }
+
+// A credential that ends cannot take its end away, nor make one that has none or a later one.
+func TestNoCredentialOutlivesWhoMadeIt(t *testing.T) {
+	w := newWorld(t)
+	end := func(d time.Duration) string { return w.clock.Now().Add(d).UTC().Format(time.RFC3339) }
+	ops := w.makeCredential(fmt.Sprintf(`{"client": "ops", "scopes": ["credentials:*", "claim:p"], "expires_at": %q}`, end(time.Hour)))
+	by := w.as(ops.Secret)
+	path := "/v1/credentials/" + ops.ID
+	by.must(403, "PUT", path, `{"scopes": ["credentials:*", "claim:p"]}`, `If-Match: "1"`)
+	by.must(403, "POST", "/v1/credentials", `{"client": "shop", "scopes": ["claim:p"]}`)
+	for _, expires := range []string{end(time.Hour + time.Second), "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.5Z"} {
+		if got := by.do("POST", "/v1/credentials", fmt.Sprintf(`{"client": "shop", "scopes": ["claim:p"], "expires_at": %q}`, expires)); got.Code != 403 && got.Code != 400 {
+			t.Errorf("an end at %s: %d %s", expires, got.Code, got.Body)
+		}
+	}
+	by.must(201, "POST", "/v1/credentials", fmt.Sprintf(`{"client": "shop", "scopes": ["claim:p"], "expires_at": %q}`, end(time.Hour)))
+	w.clock.Advance(time.Hour)
+	by.must(401, "GET", path, "")
+
+	// The secret that was replaced works for a time; what it can make ends then too.
+	root := w.makeCredential(`{"client": "root", "scopes": ["*:*"]}`)
+	w.must(200, "POST", "/v1/credentials/"+root.ID+"/rotate", `{"overlap": 60}`)
+	w.as(root.Secret).must(403, "POST", "/v1/credentials", `{"client": "shop", "scopes": ["claim:p"]}`)
+	w.as(root.Secret).must(403, "POST", "/v1/credentials/"+root.ID+"/rotate", "")
+}
+
+// Whoever has a quota cannot get another one by making credentials.
+func TestQuotasDoNotMultiply(t *testing.T) {
+	w := newWorld(t)
+	ops := w.makeCredential(`{"client": "ops", "scopes": ["credentials:*", "claim:p"], "quota": 1}`)
+	by := w.as(ops.Secret)
+	by.must(201, "POST", "/v1/pools/p/claims", "")
+	by.must(429, "POST", "/v1/pools/p/claims", "")
+	for line, body := range map[string]string{
+		"POST /v1/credentials":                       `{"client": "ops", "scopes": ["claim:p"], "quota": 1}`,
+		"PUT /v1/credentials/" + ops.ID:              `{"scopes": ["credentials:*", "claim:p"], "quota": 1}`,
+		"POST /v1/credentials/" + ops.ID + "/rotate": "",
+	} {
+		method, path, _ := strings.Cut(line, " ")
+		var headers []string
+		if method == "PUT" {
+			headers = []string{`If-Match: "1"`}
+		}
+		if p := problemOf(t, by.must(403, method, path, body, headers...)); !strings.Contains(p.Detail, "quota") {
+			t.Errorf("%s: %q should say why", line, p.Detail)
+		}
+	}
+}

@@ -95,7 +95,8 @@ func seconds(name string, least int64, most time.Duration, to *int64) field {
 	}}
 }
 
-// moment reads a point in time, as RFC 3339 writes it.
+// moment reads a point in time, as RFC 3339 writes it. The first second of the year 1 is none: it would be taken for "not
+// given".
 func moment(name string, to *time.Time) field {
 	return field{name, func(value []byte) error {
 		s, err := readString(name, value)
@@ -103,10 +104,11 @@ func moment(name string, to *time.Time) field {
 			return err
 		}
 		t, err := time.Parse(time.RFC3339, s)
-		if err != nil || t.Year() < 1 || t.Year() > 9999 {
+		t = t.UTC()
+		if err != nil || t.Year() < 1 || t.Year() > 9999 || t.Truncate(time.Second).IsZero() {
 			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be a time such as 2030-01-31T12:00:00Z", name)
 		}
-		*to = t.UTC()
+		*to = t
 		return nil
 	}}
 }

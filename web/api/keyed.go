@@ -28,14 +28,14 @@ func readKey(w http.ResponseWriter, r *http.Request) (string, error) {
 // once does the work of a request with a key once, and gives its answer to every repeat: the mechanism of all routes
 // with KeysAnswered. The service keeps the intent first, so that work that was cut off is carried out by whoever comes.
 func (rt served) once(ctx context.Context, q request, todo work) (answer, error) {
-	name, err := rt.permittedOn(ctx, q)
+	need, name, err := rt.needed(ctx, q)
 	if err != nil {
 		return answer{}, err
 	}
 	var ours answer
 	ran := false
 	record, replayed, err := rt.svc.Keyed(ctx, alloc.KeyedRequest{
-		Need: rt.Need, Name: name, Operation: rt.Operation, Resource: rt.resource(q), Key: q.key, Print: rt.print(q, todo.print),
+		Need: need, Name: name, Operation: rt.Operation, Resource: rt.resource(q), Key: q.key, Print: rt.print(q, todo.print),
 	}, func(ctx context.Context, a alloc.Attempt) (record []byte, err error) {
 		q.attempt, ran = a, true
 		if ours, err = todo.do(ctx, q); err != nil {
@@ -55,16 +55,17 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 	return a, err
 }
 
-// permittedOn is the name for which the caller needs what the route needs.
-func (rt served) permittedOn(ctx context.Context, q request) (string, error) {
+// needed is what the caller must be permitted, and on which name. Whether it is, the service says. With a key the one thing
+// that is done to a job is that it is cancelled.
+func (rt served) needed(ctx context.Context, q request) (alloc.Action, string, error) {
 	switch rt.On {
 	case Everything:
-		return Everything, nil
+		return rt.Need, Everything, nil
 	case onJob:
-		j, err := rt.svc.Job(ctx, q.job())
-		return string(j.Pool), err
+		need, on, err := rt.svc.NeedToCancel(ctx, q.job())
+		return need, string(on), err
 	}
-	return q.http.PathValue(rt.On), nil
+	return rt.Need, q.http.PathValue(rt.On), nil
 }
 
 // resource is what the path names: with client and operation it is the scope of a key.

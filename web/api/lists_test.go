@@ -148,11 +148,11 @@ func TestACursorIsOfItsList(t *testing.T) {
 	}
 }
 
-// A caller sees in lists what it may read.
+// A caller sees in lists what it may read, and the jobs on what it may export.
 func TestListsShowWhatTheCallerMayRead(t *testing.T) {
 	w := many(t)
 	w.must(202, "POST", "/v1/pools/p3/exports", "")
-	some := w.as(strings.TrimPrefix(w.secretFor("read:p3", "read:s5"), "Bearer "))
+	some := w.as(strings.TrimPrefix(w.secretFor("read:p3", "read:s5", "export:p3"), "Bearer "))
 	for path, want := range map[string]string{"/v1/pools": `"name":"p3"`, "/v1/sequences": `"name":"s5"`, "/v1/jobs": `"pool":"p3"`} {
 		body := some.must(200, "GET", path, "").Body.String()
 		if strings.Count(body, `"created_at":`) != 1 || !strings.Contains(body, want) {

@@ -83,7 +83,7 @@ func (a api) pools() []Route {
 			Keys: KeysAnswered, read: withoutBody(a.sweep),
 		},
 		{
-			Method: post, Path: pool + "/exports", Operation: "exportPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool,
+			Method: post, Path: pool + "/exports", Operation: "exportPool", Function: FunctionAdmin, Need: alloc.ActionExport, On: onPool,
 			Keys: KeysAnswered, read: withBody(a.export),
 		},
 	}
@@ -133,10 +133,10 @@ func (a api) work() []Route {
 		{Method: get, Path: "/readyz", Operation: "ready", Function: FunctionAdmin, Open: true, read: plain(a.ready)},
 		{Method: get, Path: "/openapi.json", Operation: "contract", Function: FunctionAdmin, Open: true, read: plain(a.contract)},
 		{Method: get, Path: "/v1/jobs", Operation: "listJobs", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listJobs)},
-		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob, read: plain(a.job)},
-		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob, read: plain(a.jobPart)},
+		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, Need: alloc.ActionExport, On: onJob, read: plain(a.job)},
+		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, Need: alloc.ActionExport, On: onJob, read: plain(a.jobPart)},
 		{
-			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionRead, On: onJob,
+			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob, // of its own jobs, ActionExport
 			Keys: KeysAnswered, read: withoutBody(a.cancelJob),
 		},
 		{

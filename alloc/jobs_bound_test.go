@@ -1,0 +1,174 @@
+package alloc_test
+
+import (
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+var anExport = alloc.ExportRequest{Pool: pool, Format: "lines"}
+
+// makeAndCancel is what fills the list of jobs at no cost to the client.
+func (w *works) makeAndCancel(t testing.TB, client alloc.ClientID) error {
+	t.Helper()
+	ctx := as(t.Context(), client, alloc.AllScopes()...)
+	j, err := w.Export(ctx, anExport)
+	if err != nil {
+		return err
+	}
+	if _, err := w.CancelJob(ctx, j.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(time.Second)
+	return nil
+}
+
+// However fast a client cancels its jobs, it can make a stated number in an hour; others are not touched by that.
+func TestAClientMakesSoManyJobsInAnHour(t *testing.T) {
+	w := newWorks(t, 3)
+	begin := w.clock.Now()
+	for i := range 100 {
+		if err := w.makeAndCancel(t, "busy"); err != nil {
+			t.Fatalf("job %d: %v", i, err)
+		}
+	}
+	if e := wantCode(t, w.makeAndCancel(t, "busy"), alloc.CodeBusy); e.RetryAfter == 0 {
+		t.Error("there should be a hint")
+	}
+	if err := w.makeAndCancel(t, "other"); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	w.clock.Advance(begin.Add(time.Hour).Sub(w.clock.Now()))
+	busy := as(t.Context(), "busy", alloc.AllScopes()...)
+	if _, err := w.Export(busy, anExport); err != nil {
+		t.Errorf("after an hour: %v", err)
+	}
+	_, err := w.Export(busy, anExport)
+	wantCode(t, err, alloc.CodeBusy) // but the first one, all are of the last hour still
+}
+
+// All clients together make so many in an hour as one request can look at.
+func TestAllClientsMakeSoManyJobsInAnHour(t *testing.T) {
+	w := newWorks(t, 3)
+	for i := range 1000 {
+		if err := w.makeAndCancel(t, alloc.ClientID("c"+string(rune('a'+i%20)))); err != nil {
+			t.Fatalf("job %d: %v", i, err)
+		}
+	}
+	if e := wantCode(t, w.makeAndCancel(t, "new"), alloc.CodeBusy); e.RetryAfter == 0 {
+		t.Error("there should be a hint")
+	}
+	w.clock.Advance(time.Hour)
+	if err := w.makeAndCancel(t, "new"); err != nil {
+		t.Errorf("after an hour: %v", err)
+	}
+}
+
+// A process comes past the ended jobs of a week once, and after that past those of a day: so long may a repeat make a job by
+// the intent of its first attempt, which then is to be found below newer ones.
+func TestEndedJobsAreNotListedEachMinute(t *testing.T) {
+	w := newWorks(t, 30)
+	for range 3 {
+		for range 100 {
+			if err := w.makeAndCancel(t, "busy"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.clock.Advance(time.Hour)
+	}
+	late := alloc.NewIntent(w.clock.Now())
+	for range 100 {
+		w.clock.Advance(time.Second)
+		if err := w.makeAndCancel(t, "busy"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := func() int {
+		before := called(w.store, "ListJobs")
+		w.tend(t)
+		return called(w.store, "ListJobs") - before
+	}
+	if n := lists(); n != 5 {
+		t.Errorf("the first run asked for %d pages, want all five", n)
+	}
+	if n := lists(); n != 5 {
+		t.Errorf("on the same day a run asked for %d pages, want five: a repeat may make a job between those", n)
+	}
+	w.clock.Advance(20 * time.Hour)
+	repeat, err := w.Export(w.ctx, alloc.ExportRequest{Pool: pool, Format: "lines", Intent: late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.tend(t); len(r) != 1 || r[0].Job.ID != repeat.ID || r[0].Job.State != alloc.JobDone {
+		t.Errorf("the run tells of %+v, want the job of the repeat done", r)
+	}
+	w.clock.Advance(10 * time.Hour)
+	lists()
+	if n := lists(); n != 1 {
+		t.Errorf("a day later a run asked for %d pages, want one", n)
+	}
+	w.wantResult(t, repeat)
+
+	// What is not done stays in sight, however old it is.
+	old := w.export(t, alloc.StateFree)
+	w.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
+		if c.Method == "WalkIDs" {
+			return alloctest.Throttled
+		}
+		return alloctest.Pass
+	})
+	for range 3 {
+		w.tend(t)
+		w.clock.Advance(40 * time.Hour)
+	}
+	w.store.SetPlan(nil)
+	w.tend(t)
+	w.wantResult(t, old)
+}
+
+// Whoever may export a pool cancels what a credential of its client has made there, and whoever manages the pool cancels all.
+func TestWhoMayCancel(t *testing.T) {
+	export := alloc.Scope{Action: alloc.ActionExport, Pattern: string(pool)}
+	manage := alloc.Scope{Action: alloc.ActionManage, Pattern: "team-a.*"}
+	other := alloc.Scope{Action: alloc.ActionExport, Pattern: "other"}
+	read := alloc.Scope{Action: alloc.ActionRead, Pattern: "*"}
+	for _, c := range []struct {
+		who     string
+		client  alloc.ClientID
+		scopes  []alloc.Scope
+		need    alloc.Action
+		allowed bool
+	}{
+		{"its maker", "maker", []alloc.Scope{export}, alloc.ActionExport, true},
+		{"its maker, who also reads", "maker", []alloc.Scope{read, export}, alloc.ActionExport, true},
+		{"its maker, who has lost the scope", "maker", []alloc.Scope{read, other}, alloc.ActionExport, false},
+		{"its maker, who manages", "maker", []alloc.Scope{manage}, alloc.ActionManage, true},
+		{"another who may export", "another", []alloc.Scope{export}, alloc.ActionManage, false},
+		{"another who reads", "another", []alloc.Scope{read}, alloc.ActionManage, false},
+		{"a manager", "manager", []alloc.Scope{manage}, alloc.ActionManage, true},
+	} {
+		t.Run(c.who, func(t *testing.T) {
+			w := newWorks(t, 3)
+			j, err := w.Export(as(t.Context(), "maker", export), anExport)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := as(t.Context(), c.client, c.scopes...)
+			if need, on, err := w.NeedToCancel(ctx, j.ID); err != nil || need != c.need || on != pool {
+				t.Errorf("needed is %s on %s, %v, want %s", need, on, err, c.need)
+			}
+			_, err = w.CancelJob(ctx, j.ID)
+			if c.allowed && err != nil || !c.allowed && !alloc.Is(err, alloc.CodeForbidden) {
+				t.Errorf("got %v, want it allowed: %t", err, c.allowed)
+			}
+			if now, err := w.Job(w.ctx, j.ID); err != nil || (now.State == alloc.JobCancelled) != c.allowed {
+				t.Errorf("the job is %s, %v", now.State, err)
+			}
+		})
+	}
+	w := newWorks(t, 3)
+	_, _, err := w.NeedToCancel(t.Context(), w.export(t, "").ID)
+	wantCode(t, err, alloc.CodeUnauthenticated)
+}
