@@ -138,7 +138,7 @@ func lookup[A any](records map[string]keyed[A], key *alloc.Key, now time.Time) (
 		return answer, false, nil
 	}
 	if r.fingerprint != key.Fingerprint {
-		return answer, false, alloc.Errorf(alloc.CodeKeyMismatch, "this Idempotency-Key was used for a different request; use a new key")
+		return answer, false, alloc.KeyMismatch()
 	}
 	return r.answer, true, nil
 }

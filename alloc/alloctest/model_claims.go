@@ -65,7 +65,7 @@ func (d *modelData) replayed(first alloc.Claim) (alloc.Claim, error) {
 		}
 	}
 	if len(again.Ended) == len(again.IDs) {
-		return alloc.Claim{}, alloc.Errorf(alloc.CodeKeyEnded, "everything that this Idempotency-Key claimed has come back or was retired since; use a new key")
+		return alloc.Claim{}, alloc.KeyEnded()
 	}
 	return again, nil
 }

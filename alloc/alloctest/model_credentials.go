@@ -56,7 +56,7 @@ func (m *Model) ChangeCredential(ctx context.Context, from alloc.Version, c allo
 		c.Client, c.Created, c.Version, c.Scopes = before.Client, before.Created, from+1, slices.Clone(c.Scopes)
 		if repeat := cmp.Equal(before, c); !repeat {
 			if before.Version != from {
-				return versionMismatch(before.Version)
+				return alloc.VersionMismatch("credential", string(c.ID), before.Version)
 			}
 			d.credentials[c.ID] = c
 		}

@@ -21,7 +21,7 @@ type modelJob struct {
 func (m *Model) job(d *modelData, id alloc.JobID) (*modelJob, error) {
 	j := d.jobs[id]
 	if j == nil || !m.now().Before(j.Created.Add(alloc.JobRetention)) {
-		return nil, alloc.Errorf(alloc.CodeJobNotFound, "there is no job %q", id)
+		return nil, alloc.JobNotFound(id)
 	}
 	return j, nil
 }
@@ -61,7 +61,7 @@ func (m *Model) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) 
 		j.Version = from + 1
 		if repeat := cmp.Equal(there.Job, j); !repeat {
 			if there.Version != from {
-				return versionMismatch(there.Version)
+				return alloc.VersionMismatch("job", string(j.ID), there.Version)
 			}
 			there.Job = j
 		}
@@ -111,7 +111,7 @@ func (m *Model) Part(ctx context.Context, job alloc.JobID, n int) (part alloc.Pa
 		}
 		p, there := j.parts[n]
 		if !there {
-			return alloc.Errorf(alloc.CodeJobNotFound, "the job %q has no part %d", job, n)
+			return alloc.JobNotFound(job)
 		}
 		part = p
 		part.Data = bytes.Clone(p.Data)

@@ -83,7 +83,7 @@ func (m *Model) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 		}
 		if repeat := p.Version == from+1 && p.Config == config; !repeat {
 			if p.Version != from {
-				return versionMismatch(p.Version)
+				return alloc.VersionMismatch("pool", string(name), p.Version)
 			}
 			if err := p.Config.CheckChange(config); err != nil {
 				return err
@@ -107,7 +107,7 @@ func (m *Model) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 			return err
 		}
 		if from != 0 && from != p.Version {
-			return versionMismatch(p.Version)
+			return alloc.VersionMismatch("pool", string(name), p.Version)
 		}
 		p.State = to
 		changed = p.Pool
@@ -163,10 +163,4 @@ func (p *modelPool) drop(id alloc.ID) {
 	}
 	p.order = kept
 	p.forgotten++
-}
-
-func versionMismatch(current alloc.Version) error {
-	e := alloc.Errorf(alloc.CodeVersionMismatch, "it was changed since: the version is %d now; read it again and repeat the change", current)
-	e.Current = current
-	return e
 }

@@ -77,7 +77,7 @@ func (m *Model) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 		}
 		if repeat := q.Version == from+1 && q.Config == config; !repeat {
 			if q.Version != from {
-				return versionMismatch(q.Version)
+				return alloc.VersionMismatch("sequence", string(name), q.Version)
 			}
 			if err := q.Config.CheckChange(config, q.Next); err != nil {
 				return err
@@ -101,7 +101,7 @@ func (m *Model) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 			return err
 		}
 		if from != 0 && from != q.Version {
-			return versionMismatch(q.Version)
+			return alloc.VersionMismatch("sequence", string(name), q.Version)
 		}
 		q.State = to
 		changed = q.Sequence

@@ -102,14 +102,14 @@ type amnesiac struct{ *Model }
 
 func (s amnesiac) ChangeCredential(ctx context.Context, from alloc.Version, c alloc.Credential) (alloc.Credential, error) {
 	if there, err := s.Credential(ctx, c.ID); err == nil && there.Version != from {
-		return alloc.Credential{}, versionMismatch(there.Version)
+		return alloc.Credential{}, alloc.VersionMismatch("credential", string(c.ID), there.Version)
 	}
 	return s.Model.ChangeCredential(ctx, from, c)
 }
 
 func (s amnesiac) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) (alloc.Job, error) {
 	if there, err := s.Job(ctx, j.ID); err == nil && there.Version != from {
-		return alloc.Job{}, versionMismatch(there.Version)
+		return alloc.Job{}, alloc.VersionMismatch("job", string(j.ID), there.Version)
 	}
 	return s.Model.ChangeJob(ctx, from, j)
 }

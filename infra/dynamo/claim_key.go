@@ -95,7 +95,7 @@ func (c *keyedClaim) meet(ctx context.Context, there Item) (claim alloc.Claim, g
 	case there.Str(AttrState) == RecordVoid:
 		return alloc.Claim{}, false, keyBusy()
 	case there.Str(AttrPrint) != c.order.Key.Fingerprint:
-		return alloc.Claim{}, false, keyMismatch()
+		return alloc.Claim{}, false, alloc.KeyMismatch()
 	}
 	claim, err = c.carryOut(ctx, decodeRecord(c.order.Key.Hash, there), true)
 	return claim, false, err
@@ -173,7 +173,7 @@ func (c *keyedClaim) answer(ctx context.Context, t *taker, r *record, h haul, me
 		}
 	}
 	if len(claim.Ended) == len(claim.IDs) {
-		return alloc.Claim{}, keyEnded()
+		return alloc.Claim{}, alloc.KeyEnded()
 	}
 	claim.Replayed = claim.Replayed || len(claim.Ended) > 0 // another has answered it before
 	return claim, nil

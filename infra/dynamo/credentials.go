@@ -105,7 +105,7 @@ func (s *Store) ChangeCredential(ctx context.Context, from alloc.Version, c allo
 	case old.has(set):
 		return decodeCredential(c.ID, old)
 	}
-	return alloc.Credential{}, versionMismatch("credential", string(c.ID), alloc.Version(old.Int("ver")))
+	return alloc.Credential{}, alloc.VersionMismatch("credential", string(c.ID), alloc.Version(old.Int("ver")))
 }
 
 // ListCredentials implements alloc.Credentials.

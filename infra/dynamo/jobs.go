@@ -69,7 +69,7 @@ func (s *Store) Job(ctx context.Context, id alloc.JobID) (alloc.Job, error) {
 		return alloc.Job{}, err
 	}
 	if it == nil || expired(it, s.now()) {
-		return alloc.Job{}, noJob(id)
+		return alloc.Job{}, alloc.JobNotFound(id)
 	}
 	return decodeJob(id, it), nil
 }
@@ -86,11 +86,11 @@ func (s *Store) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) 
 	case !met:
 		return alloc.Job{}, err
 	case old == nil || expired(old, now):
-		return alloc.Job{}, noJob(j.ID)
+		return alloc.Job{}, alloc.JobNotFound(j.ID)
 	case old.has(it):
 		return decodeJob(j.ID, old), nil
 	}
-	return alloc.Job{}, versionMismatch("job", string(j.ID), alloc.Version(old.Int("ver")))
+	return alloc.Job{}, alloc.VersionMismatch("job", string(j.ID), alloc.Version(old.Int("ver")))
 }
 
 // ListJobs implements alloc.Jobs.
@@ -122,11 +122,7 @@ func (s *Store) Part(ctx context.Context, job alloc.JobID, n int) (alloc.Part, e
 		return alloc.Part{}, err
 	}
 	if it == nil || expired(it, s.now()) {
-		return alloc.Part{}, alloc.Errorf(alloc.CodeJobNotFound, "there is no part %d of the job %q", n, job)
+		return alloc.Part{}, alloc.JobNotFound(job)
 	}
 	return alloc.Part{Data: it.Bytes("data"), IDs: alloc.Count(it.Int("ids")), Next: it.Str("next")}, nil
-}
-
-func noJob(id alloc.JobID) error {
-	return alloc.Errorf(alloc.CodeJobNotFound, "there is no job %q; jobs are kept for a week", id)
 }

@@ -95,7 +95,7 @@ func (s *Store) shareKey(ctx context.Context, key alloc.Key, token alloc.Token) 
 // keptFor is the record that counts, if it is for the same request.
 func keptFor(key alloc.Key, it Item) (alloc.Kept, error) {
 	if it.Str(AttrPrint) != key.Fingerprint {
-		return alloc.Kept{}, keyMismatch()
+		return alloc.Kept{}, alloc.KeyMismatch()
 	}
 	return decodeKept(it), nil
 }

@@ -41,8 +41,7 @@ func (s *Store) replayLease(ctx context.Context, o alloc.LeaseOrder) (r alloc.Ra
 
 func replayedRange(o alloc.LeaseOrder, it Item) (alloc.Range, error) {
 	if it.Str("fp") != o.Key.Fingerprint {
-		return alloc.Range{}, alloc.Errorf(alloc.CodeKeyMismatch,
-			"this Idempotency-Key was used for a different request; repeat that one unchanged, or use a new key")
+		return alloc.Range{}, alloc.KeyMismatch()
 	}
 	return alloc.Range{
 		Sequence: alloc.SequenceName(it.Str("seq")), Start: alloc.Number(it.Int("beg")), End: alloc.Number(it.Int("end")),

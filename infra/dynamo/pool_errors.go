@@ -38,14 +38,6 @@ func poolContended(name alloc.PoolName) *alloc.Error {
 	return alloc.Errorf(alloc.CodeBusy, "the pool %q is being changed by others at this moment; try again", name).After(time.Second)
 }
 
-func keyMismatch() *alloc.Error {
-	return alloc.Errorf(alloc.CodeKeyMismatch, "this Idempotency-Key was used for a different request; repeat that one unchanged, or use a new key")
-}
-
-func keyEnded() *alloc.Error {
-	return alloc.Errorf(alloc.CodeKeyEnded, "what this Idempotency-Key claimed has been released or retired since; use a new key")
-}
-
 func keyBusy() *alloc.Error {
 	return alloc.Errorf(alloc.CodeKeyBusy, "an earlier attempt with this Idempotency-Key is being given back; repeat it in a minute").After(30 * time.Second)
 }

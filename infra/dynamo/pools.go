@@ -106,7 +106,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 			return h.pool, nil // a repeat, or our own write whose answer was lost
 		}
 		if h.pool.Version != from {
-			return alloc.Pool{}, versionMismatch("pool", string(name), h.pool.Version)
+			return alloc.Pool{}, alloc.VersionMismatch("pool", string(name), h.pool.Version)
 		}
 		if err := h.pool.Config.CheckChange(config); err != nil {
 			return alloc.Pool{}, err
@@ -132,7 +132,7 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 			return alloc.Pool{}, err
 		}
 		if from != 0 && h.pool.Version != from {
-			return alloc.Pool{}, versionMismatch("pool", string(name), h.pool.Version)
+			return alloc.Pool{}, alloc.VersionMismatch("pool", string(name), h.pool.Version)
 		}
 		if h.pool.State == to {
 			return h.pool, nil
@@ -147,13 +147,6 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 		}
 	}
 	return alloc.Pool{}, orContended(err, name)
-}
-
-// versionMismatch is the error for a change that was made against another version than the present one.
-func versionMismatch(what, name string, current alloc.Version) error {
-	e := alloc.Errorf(alloc.CodeVersionMismatch, "the %s %q was changed since: it is at version %d; read it again and repeat the change", what, name, current)
-	e.Current = current
-	return e
 }
 
 func orContended(err error, name alloc.PoolName) error {

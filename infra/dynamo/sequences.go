@@ -188,7 +188,7 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 			return h.Sequence, nil
 		}
 		if h.Version != from {
-			return alloc.Sequence{}, versionMismatch("sequence", string(name), h.Version)
+			return alloc.Sequence{}, alloc.VersionMismatch("sequence", string(name), h.Version)
 		}
 		if err := h.Config.CheckChange(config, h.Next); err != nil {
 			return alloc.Sequence{}, err
@@ -217,7 +217,7 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 			return alloc.Sequence{}, err
 		}
 		if from != 0 && h.Version != from {
-			return alloc.Sequence{}, versionMismatch("sequence", string(name), h.Version)
+			return alloc.Sequence{}, alloc.VersionMismatch("sequence", string(name), h.Version)
 		}
 		done := h.State == to
 		if !done {

@@ -81,7 +81,7 @@ func (s *Store) ChangeCredential(ctx context.Context, from alloc.Version, c allo
 			return present, nil
 		}
 		if present.Version != from {
-			return alloc.Credential{}, changedSince("credential", string(c.ID), present.Version, from)
+			return alloc.Credential{}, alloc.VersionMismatch("credential", string(c.ID), present.Version)
 		}
 		scopes, err := json.Marshal(c.Scopes)
 		if err != nil {

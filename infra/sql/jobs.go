@@ -26,13 +26,9 @@ func (t *tx) job(id alloc.JobID, since int64) (alloc.Job, error) {
 		return alloc.Job{}, err
 	}
 	if len(found) == 0 {
-		return alloc.Job{}, noJob(id)
+		return alloc.Job{}, alloc.JobNotFound(id)
 	}
 	return found[0], nil
-}
-
-func noJob(id alloc.JobID) error {
-	return alloc.Errorf(alloc.CodeJobNotFound, "there is no job %q, or it is older than %d days; make a new one", id, int(alloc.JobRetention.Hours()/24))
 }
 
 // CreateJob puts the job at version 1 if its ID is unused.
@@ -72,7 +68,7 @@ func (s *Store) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) 
 			return present, nil
 		}
 		if present.Version != from {
-			return alloc.Job{}, changedSince("job", string(j.ID), present.Version, from)
+			return alloc.Job{}, alloc.VersionMismatch("job", string(j.ID), present.Version)
 		}
 		_, err = t.exec(`UPDATE jobs SET kind = $2, pool = $3, of_state = $4, format = $5, client = $6, state = $7, version = $8,
 				updated = $9, done = $10, parts = $11, mark = $12, tries = $13, failure = $14 WHERE id = $1`,
@@ -115,7 +111,7 @@ func (s *Store) Part(ctx context.Context, job alloc.JobID, n int) (alloc.Part, e
 		found, err := t.row(`SELECT data, ids, next FROM parts JOIN jobs ON id = job WHERE job = $1 AND k = $2 AND created > $3`,
 			[]any{job, n, s.jobsSince()}, &p.Data, &p.IDs, &p.Next)
 		if err == nil && !found {
-			err = noJob(job)
+			err = alloc.JobNotFound(job)
 		}
 		return p, err
 	})

@@ -73,7 +73,7 @@ func (t *tx) kept(key alloc.Key, now int64) (k alloc.Kept, found bool, err error
 	case err != nil || len(records) == 0:
 		return alloc.Kept{}, false, err
 	case records[0].fingerprint != key.Fingerprint:
-		return alloc.Kept{}, false, otherRequest()
+		return alloc.Kept{}, false, alloc.KeyMismatch()
 	}
 	return records[0].Kept, true, nil
 }

@@ -44,15 +44,14 @@ func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, foun
 		return alloc.Claim{}, false, err
 	}
 	if k.fingerprint != o.Key.Fingerprint || k.pool != p.number {
-		return alloc.Claim{}, false, otherRequest()
+		return alloc.Claim{}, false, alloc.KeyMismatch()
 	}
 	ended, err := t.ended(k)
 	if err != nil {
 		return alloc.Claim{}, false, err
 	}
 	if len(ended) == len(k.ids) {
-		return alloc.Claim{}, false, alloc.Errorf(alloc.CodeKeyEnded,
-			"every ID that this Idempotency-Key claimed has been released or retired since; use a new key")
+		return alloc.Claim{}, false, alloc.KeyEnded()
 	}
 	c = alloc.Claim{Pool: o.Pool, IDs: k.ids, State: alloc.StateClaimed, Token: k.token, At: k.at, Replayed: true, Ended: ended}
 	if !k.heldUntil.IsZero() {
@@ -110,8 +109,4 @@ func keep(key *alloc.Key) *alloc.Key {
 		return nil
 	}
 	return new(*key)
-}
-
-func otherRequest() error {
-	return alloc.Errorf(alloc.CodeKeyMismatch, "this Idempotency-Key was used for a different request; use a new key for a new request")
 }

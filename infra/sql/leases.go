@@ -102,7 +102,7 @@ func (t *tx) replayLease(o alloc.LeaseOrder, now time.Time) (r alloc.Range, foun
 		return alloc.Range{}, false, err
 	}
 	if fingerprint != o.Key.Fingerprint || name != o.Sequence {
-		return alloc.Range{}, false, otherRequest()
+		return alloc.Range{}, false, alloc.KeyMismatch()
 	}
 	r.Sequence, r.At, r.Replayed = o.Sequence, moment(at), true
 	return r, true, nil

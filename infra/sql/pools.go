@@ -93,7 +93,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 			return p.Pool, nil
 		}
 		if p.Version != from {
-			return alloc.Pool{}, changedSince("pool", string(name), p.Version, from)
+			return alloc.Pool{}, alloc.VersionMismatch("pool", string(name), p.Version)
 		}
 		if err := p.Config.CheckChange(config); err != nil {
 			return alloc.Pool{}, err
@@ -108,12 +108,6 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 // repeatedChange reports whether the change last made was made from that version. Version 1 is not the work of a change.
 func repeatedChange(present, from alloc.Version) bool { return present == from+1 && from >= 1 }
 
-func changedSince(what, name string, present, from alloc.Version) error {
-	e := alloc.Errorf(alloc.CodeVersionMismatch, "the %s %q is at version %d, not %d; read it again and repeat your change", what, name, present, from)
-	e.Current = present
-	return e
-}
-
 // SetPoolState moves the pool to the state.
 func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from alloc.Version, to alloc.PoolState) (alloc.Pool, error) {
 	return write(ctx, s.writer, func(t *tx) (alloc.Pool, error) {
@@ -125,7 +119,7 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 			return alloc.Pool{}, err
 		}
 		if from != 0 && p.Version != from {
-			return alloc.Pool{}, changedSince("pool", string(name), p.Version, from)
+			return alloc.Pool{}, alloc.VersionMismatch("pool", string(name), p.Version)
 		}
 		if p.State == to {
 			return p.Pool, nil

@@ -132,7 +132,7 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 			return q.Sequence, nil
 		}
 		if q.Version != from {
-			return alloc.Sequence{}, changedSince("sequence", string(name), q.Version, from)
+			return alloc.Sequence{}, alloc.VersionMismatch("sequence", string(name), q.Version)
 		}
 		if err := q.Config.CheckChange(config, q.Next); err != nil {
 			return alloc.Sequence{}, err
@@ -158,7 +158,7 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 			return alloc.Sequence{}, err
 		}
 		if from != 0 && q.Version != from {
-			return alloc.Sequence{}, changedSince("sequence", string(name), q.Version, from)
+			return alloc.Sequence{}, alloc.VersionMismatch("sequence", string(name), q.Version)
 		}
 		if q.State == to {
 			return q.Sequence, nil

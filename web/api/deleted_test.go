@@ -35,7 +35,9 @@ func TestWhatADeletedPoolAnswers(t *testing.T) {
 	if got := read[claimed](t, again.Body); got.Token != before.Token || again.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("the replay has %+v, the first answer had %+v", got, before)
 	}
-	settle := func(ids []string, token string) string { return fmt.Sprintf(`{"ids": [%q], "token": %q}`, ids[0], token) }
+	settle := func(ids []string, token string) string {
+		return fmt.Sprintf(`{"ids": [%q], "token": %q}`, ids[0], token)
+	}
 	w.must(200, "POST", "/v1/pools/p/confirm", settle(w.held.IDs[:1], w.held.Token))
 	w.must(200, "POST", "/v1/pools/p/retire", settle(w.held.IDs[1:], w.held.Token))
 	w.must(200, "POST", "/v1/pools/p/release", settle(before.IDs[:1], before.Token))
