@@ -110,7 +110,7 @@ func (s *Service) permit(ctx context.Context, a Action, name string) (Caller, er
 		return Caller{}, err
 	}
 	if !c.permits(a, name) {
-		return c, Errorf(CodeForbidden, "this credential may not %s %q; ask an administrator for the scope %s:%s", a, name, a, name)
+		return c, Errorf(CodeForbidden, "this needs the scope %s:%s, which this credential does not have; ask an administrator for it", a, name)
 	}
 	return c, nil
 }

@@ -153,10 +153,10 @@ func (r CredentialRequest) check(now time.Time) error {
 		}
 	}
 	if r.Quota < 0 || r.Quota > MaxQuota {
-		return Errorf(CodeInvalidRequest, "quota must be 1 to %d, or left out for no bound", MaxQuota)
+		return Errorf(CodeInvalidRequest, "quota must be 0 to %d; 0, or left out, is no bound", MaxQuota)
 	}
 	if !r.Expires.IsZero() && (!r.Expires.After(now) || r.Expires.After(now.Add(MaxExpiry))) {
-		return Errorf(CodeInvalidRequest, "expires must be in the future and within 100 years, or left out for never")
+		return Errorf(CodeInvalidRequest, "expires_at must be in the future and within 100 years, or left out for never")
 	}
 	return nil
 }

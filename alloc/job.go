@@ -94,7 +94,7 @@ func (id JobID) check() error {
 		ok = id[i] >= '0' && id[i] <= '9' || id[i] >= 'A' && id[i] <= 'V'
 	}
 	if !ok {
-		return Errorf(CodeJobNotFound, "there is no job %s; list the jobs to see which there are", quoteShort(string(id)))
+		return JobNotFound(id)
 	}
 	return nil
 }

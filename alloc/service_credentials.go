@@ -218,7 +218,7 @@ func (s *Service) alter(ctx context.Context, id CredentialID, from Version, edit
 			if last != nil {
 				return Credential{}, last
 			}
-			return Credential{}, changedSince(at)
+			return Credential{}, VersionMismatch("credential", string(id), at)
 		}
 		var changed Credential
 		err = insist(func() (err error) {
@@ -231,12 +231,6 @@ func (s *Service) alter(ctx context.Context, id CredentialID, from Version, edit
 		last = err
 	}
 	return Credential{}, Errorf(CodeBusy, "others are changing the same thing all the time; repeat the request").Because(last).After(retrySoon)
-}
-
-func changedSince(current Version) error {
-	e := Errorf(CodeVersionMismatch, "it was changed since: it is at version %d now; read it again and repeat the change", current)
-	e.Current = current
-	return e
 }
 
 // own reads a credential that the caller may change: see checkOwn.

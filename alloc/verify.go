@@ -78,7 +78,7 @@ func earlier(end, other time.Time) time.Time {
 }
 
 func unknownSecret() error {
-	return Errorf(CodeUnauthenticated, "this credential is not known; check that it was copied whole: Authorization: Bearer idpool_…")
+	return Errorf(CodeUnauthenticated, "this credential is not known; check that it was copied whole, and send it as Authorization: Bearer …")
 }
 
 func expired() error {

@@ -47,15 +47,19 @@ func NewTokenVerifier(hash string) (Verifier, error) {
 }
 
 // FirstOf returns a Verifier that asks each in turn until one knows the token. One that cannot tell ends it: a token that
-// it may have revoked is not to be found elsewhere.
+// it may have revoked is not to be found elsewhere. Where none accepts it the last one's reason is told: the last is that
+// of the stored credentials, which tells whoever has a right secret why it works no longer.
 func FirstOf(verifiers ...Verifier) Verifier {
 	return func(ctx context.Context, token string) (alloc.Caller, error) {
+		refusal := unknownCredential()
 		for _, verify := range verifiers {
-			if caller, err := verify(ctx, token); !alloc.Is(err, alloc.CodeUnauthenticated) {
+			caller, err := verify(ctx, token)
+			if !alloc.Is(err, alloc.CodeUnauthenticated) {
 				return caller, err
 			}
+			refusal = err
 		}
-		return alloc.Caller{}, unknownCredential()
+		return alloc.Caller{}, refusal
 	}
 }
 

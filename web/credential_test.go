@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -184,6 +185,11 @@ func TestFirstOf(t *testing.T) {
 		"one that cannot tell ends it":         {[]Verifier{fails, knows("a", "second")}, "", alloc.CodeThrottled},
 		"nobody knows it":                      {[]Verifier{knows("b", "first"), knows("c", "second")}, "", alloc.CodeUnauthenticated},
 		"there is nobody to ask, so nobody is": {nil, "", alloc.CodeUnauthenticated},
+	}
+	revoked := alloc.Errorf(alloc.CodeUnauthenticated, "this credential was revoked")
+	says := func(context.Context, string) (alloc.Caller, error) { return alloc.Caller{}, revoked }
+	if _, err := FirstOf(knows("b", "first"), says)(t.Context(), "a"); !errors.Is(err, revoked) {
+		t.Errorf("what the last one says is %v", err)
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ type claimBody struct {
 
 func (b *claimBody) fields() []field {
 	b.Count = 1
-	return []field{whole("count", &b.Count), text("owner", &b.Owner), textMap("metadata", &b.Metadata), seconds("hold", 1, alloc.MaxHold, &b.Hold)}
+	return []field{whole("count", &b.Count), text("owner", &b.Owner), textMap("metadata", &b.Metadata), seconds("hold", 1, alloc.MaxHold, "the IDs are claimed for good", &b.Hold)}
 }
 
 type claimAnswer struct {

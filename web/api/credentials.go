@@ -118,7 +118,7 @@ type rotateBody struct {
 
 func (b *rotateBody) fields() []field {
 	b.Overlap = int64(alloc.DefaultOverlap / time.Second)
-	return []field{seconds("overlap", 0, alloc.MaxOverlap, &b.Overlap)}
+	return []field{seconds("overlap", 0, alloc.MaxOverlap, "it is a day", &b.Overlap)}
 }
 
 func (a api) rotateCredential(ctx context.Context, q request, b rotateBody) (answer, error) {

@@ -81,15 +81,15 @@ func parseNumber(name, s string) (alloc.Number, error) {
 	return alloc.Number(n), nil
 }
 
-// seconds reads a number of seconds within its bounds.
-func seconds(name string, least int64, most time.Duration, to *int64) field {
+// seconds reads a number of seconds within its bounds; without says what it means to leave it out.
+func seconds(name string, least int64, most time.Duration, without string, to *int64) field {
 	read := whole(name, to).read
 	return field{name, func(value []byte) error {
 		if err := read(value); err != nil {
 			return err
 		}
 		if bound := int64(most / time.Second); *to < least || *to > bound {
-			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %d to %d seconds; leave it out for its default", name, least, bound)
+			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %d to %d seconds; left out, %s", name, least, bound, without)
 		}
 		return nil
 	}}
