@@ -89,18 +89,19 @@ var greetingText = template.Must(template.New("greeting").Parse(`idpool is ready
 {{- end}}
   dashboard  {{.Base}}/ ({{.Page}})
   token      {{.Token}}
+  stop       Ctrl-C; the data stays
 {{- with .Network}}
   network    {{.}}
 {{- end}}
 
 Try next, in another shell (each may be repeated):
   URL={{.Base}} TOKEN={{.TokenWord}}
-  curl -X PUT  $URL/v1/pools/vouchers         -H "Authorization: Bearer $TOKEN"
-  printf '%s\n' SPRING-1 SPRING-2 SPRING-3 |
-  curl -X POST $URL/v1/pools/vouchers/seed    -H "Authorization: Bearer $TOKEN" -H 'Content-Type: text/plain' --data-binary @-
-  curl -X POST $URL/v1/pools/vouchers/claims  -H "Authorization: Bearer $TOKEN" -H 'Idempotency-Key: order-1'
-  curl -X PUT  $URL/v1/sequences/invoices         -H "Authorization: Bearer $TOKEN"
-  curl -X POST $URL/v1/sequences/invoices/leases  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"count": 1000}'
+  curl -X PUT  $URL/v1/pools/demo              -H "Authorization: Bearer $TOKEN"
+  printf '%s\n' DEMO-1 DEMO-2 DEMO-3 |
+  curl -X POST $URL/v1/pools/demo/seed         -H "Authorization: Bearer $TOKEN" -H 'Content-Type: text/plain' --data-binary @-
+  curl -X POST $URL/v1/pools/demo/claims       -H "Authorization: Bearer $TOKEN" -H 'Idempotency-Key: demo-1'
+  curl -X PUT  $URL/v1/sequences/demo          -H "Authorization: Bearer $TOKEN"
+  curl -X POST $URL/v1/sequences/demo/leases   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"count": 1000}'
 
 `))
 

@@ -120,7 +120,7 @@ func TestTheGreetingIsTrue(t *testing.T) {
 	commands = strings.ReplaceAll(commands, "curl ", "curl --silent --show-error --fail ")
 	got := runSnippets(t, []snippet{{text: commands}, {text: commands}})
 	for i, printed := range got[:2] {
-		if !strings.Contains(printed, `"ids":["SPRING-`) || !strings.Contains(printed, `"start":`) {
+		if !strings.Contains(printed, `"ids":["DEMO-`) || !strings.Contains(printed, `"start":`) {
 			t.Errorf("run %d of the commands gives no ID and no range:\n%s", i+1, printed)
 		}
 	}
