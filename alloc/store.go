@@ -56,7 +56,8 @@ type Pools interface {
 
 	// Level reads how full the pool is at a cost that does not depend on its size. Right after Sweep, with no claim
 	// since and no stock in anybody's memory, Available and all counts are exact; but where much is left, Available may
-	// count an ID twice that came back or was listed again, until its turn comes; and a crash in the middle of a
+	// count an ID twice that came back or was listed again, until its turn comes; where much is held, Held may count a hold
+	// that a crash cut off in the middle of its confirmation or retirement, as long; and a crash in the middle of a
 	// retirement may leave what it retired among the claimed until an audit counts anew. CodePoolNotFound.
 	Level(ctx context.Context, name PoolName) (Level, error)
 }

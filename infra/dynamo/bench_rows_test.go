@@ -111,8 +111,8 @@ func (w *workbench) holds() {
 }
 
 var settleGoals = map[alloc.Event]string{
-	alloc.EventConfirm: "1 write unit, 1 round trip", alloc.EventRelease: "2 write units, 3 round trips; a sweep does the rest",
-	alloc.EventRetire: "2 write units, 2 round trips, one of them the tally",
+	alloc.EventConfirm: "2 write units, 2 round trips", alloc.EventRelease: "2 write units, 3 round trips; a sweep does the rest",
+	alloc.EventRetire: "3 write units, 3 round trips, two of them side by side: the tally and the return item",
 }
 
 // keyed are n orders of one ID, each with a key of its own.

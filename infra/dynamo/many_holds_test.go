@@ -104,3 +104,66 @@ func TestADeletedPoolWithManyHoldsFinishesWhatIsOnItsWay(t *testing.T) {
 		t.Errorf("return items: got %d, want those of the %d holds", n, manyHolds-1)
 	}
 }
+
+// confirmedByHand confirms a hold as one does that is cut off before it has removed the return item.
+func (b *bench) confirmedByHand(id alloc.ID) {
+	b.Helper()
+	b.edit(idItem(id), func(it dynamo.Item) {
+		it[dynamo.AttrState] = dynamo.StateClaimed
+		delete(it, dynamo.AttrHoldEnd)
+	})
+}
+
+func TestOfManyHoldsASweepReadsTheIDsOfAFewAndOfAllInTurn(t *testing.T) {
+	const spare = 500
+	b := filled(t, manyHolds+spare, alloc.PoolConfig{MaxBatch: 1000})
+	s := b.open()
+	ids := b.holdMany(s, alloc.MaxHold)
+	b.clock.Advance(3 * time.Minute)
+	b.sweep()
+	for _, id := range ids[:5] {
+		b.confirmedByHand(id)
+	}
+	const runs = 2 * (manyHolds/500 + 1) // each sweep takes two, of the same minute
+	reads := 0
+	b.table.Seen()
+	for range runs / 2 {
+		b.clock.Advance(time.Minute)
+		b.sweep()
+		for _, c := range b.table.Seen() {
+			if c.Key().SK == "I" && !c.Write() {
+				reads += len(c.Keys)
+			}
+		}
+	}
+	if reads > 2*manyHolds {
+		t.Errorf("%d sweeps of %d holds read %d IDs, want each about once", runs/2, manyHolds, reads)
+	}
+	b.level(alloc.Level{Seeded: manyHolds + spare, Available: spare, Held: manyHolds - 5, Claimed: 5})
+	if n := len(b.returns()); n != manyHolds-5 {
+		t.Errorf("return items: got %d, want those of the %d holds", n, manyHolds-5)
+	}
+}
+
+func TestWhoeverEndsAHoldRemovesItsReturnItem(t *testing.T) {
+	for _, policy := range keepAndForget {
+		for _, e := range []alloc.Event{alloc.EventConfirm, alloc.EventRetire} {
+			for _, n := range []alloc.Count{1, 3} {
+				b := filled(t, 20, alloc.PoolConfig{Policy: policy})
+				gone, stays := b.claim(b.open(), wantHold(n, time.Hour)), b.claim(b.open(), wantHold(1, time.Hour))
+				b.settle(b.open(), alloc.EventRelease, gone.Token, gone.IDs...)
+				b.sweep() // what comes next is of their second generation, or of other IDs
+				for range 20 / n {
+					c, err := b.open().Claim(t.Context(), wantHold(n, time.Hour))
+					if err != nil {
+						break
+					}
+					b.settle(b.open(), e, c.Token, c.IDs...)
+				}
+				if got := b.returns(); len(got) != 1 || got[0].Str(dynamo.AttrID) != string(stays.IDs[0]) {
+					t.Errorf("%s of %d, %s: return items: got %v, want that of %s alone", e, n, policy, got, stays.IDs[0])
+				}
+			}
+		}
+	}
+}

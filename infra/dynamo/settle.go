@@ -4,13 +4,20 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"idpool/alloc"
 )
 
-// tallyTime is how long a call that has retired IDs may go on to count them.
-const tallyTime = time.Second
+const (
+	// tallyTime is how long a call that has retired IDs may go on to count them.
+	tallyTime = time.Second
+
+	// dropTime is how long a call may take to remove the return items of holds that it has ended, with what the client
+	// keeps back of every time.
+	dropTime = 600 * time.Millisecond
+)
 
 // Settle implements alloc.Claims. One ID is confirmed or retired by one conditional write, whose failure tells why.
 // Several are read first, so that none is changed where one cannot be. A release puts the return item first, which names
@@ -28,9 +35,12 @@ func (s *Store) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled,
 		forgets: h.pool.Config.Policy == alloc.PolicyForget, call: string(alloc.NewToken()[:8]), ids: o.IDs,
 	}
 	err = w.run(ctx)
+	var rest sync.WaitGroup
+	rest.Go(func() { w.dropHolds(ctx) })
 	if n := w.count(settledNow); n > 0 && w.event == alloc.EventRetire {
 		s.tallyRetired(ctx, h, w.call, n)
 	}
+	rest.Wait()
 	if err != nil {
 		return alloc.Settled{}, err
 	}
@@ -49,6 +59,7 @@ type settlement struct {
 	ids     []alloc.ID
 
 	ends []settledAs // of the IDs, in their order
+	over []*listing  // of those whose hold this call has ended, or may have; nil for the others
 }
 
 // settledAs is what became of one ID in a settlement.
@@ -113,7 +124,7 @@ func (w *settlement) judge(it Item) (as settledAs, code alloc.Code) {
 // run settles all IDs or, as far as a look at them can tell, none.
 func (w *settlement) run(ctx context.Context) error {
 	n := len(w.ids)
-	w.ends = make([]settledAs, n)
+	w.ends, w.over = make([]settledAs, n), make([]*listing, n)
 	items := make([]Item, n)
 	if n > 1 || w.event == alloc.EventRelease || w.forgets {
 		if err := w.read(ctx, items); err != nil {
@@ -124,7 +135,7 @@ func (w *settlement) run(ctx context.Context) error {
 	codes := make([]alloc.Code, n)
 	each(n, claimWidth, func(i int) {
 		if w.ends[i] == settledNot {
-			w.ends[i], codes[i], errs[i] = w.settle(ctx, w.ids[i], items[i])
+			w.ends[i], codes[i], errs[i] = w.settle(ctx, i, items[i])
 		}
 	})
 	return w.verdict(codes, errs)
@@ -168,11 +179,15 @@ func (w *settlement) announce(ctx context.Context, l listing) error {
 }
 
 // settle changes one ID; it is nil where it was not read.
-func (w *settlement) settle(ctx context.Context, id alloc.ID, it Item) (as settledAs, code alloc.Code, err error) {
+func (w *settlement) settle(ctx context.Context, i int, it Item) (as settledAs, code alloc.Code, err error) {
 	for range changeTries {
 		u, cond := w.change(it)
-		_, err := w.s.table.Update(ctx, idKey(w.pool, id), u, cond)
+		u.Quiet = it != nil // else the answer tells the generation
+		now, err := w.s.table.Update(ctx, idKey(w.pool, w.ids[i]), u, cond)
 		if err == nil {
+			if it == nil || it.Str(AttrState) == StateHeld {
+				w.over[i] = &listing{w.ids[i], max(it.Int(AttrGeneration), now.Int(AttrGeneration))}
+			}
 			return settledNow, "", nil
 		}
 		old, met := refusedBy(err)
@@ -201,22 +216,37 @@ func (w *settlement) change(it Item) (Update, Cond) {
 	case alloc.EventRetire:
 		set := map[string]any{AttrState: StateRetired, AttrSource: w.call}
 		current := Any(Absent(AttrExpires), Gt(AttrExpires, w.s.now().Unix()))
-		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires}, Quiet: true}, All(append(conds, taken, current)...)
+		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires}}, All(append(conds, taken, current)...)
 	default: // step 2 of coming back; it must not expire on its way
 		set := map[string]any{AttrState: StateReturning}
-		return Update{Set: set, Remove: []string{AttrExpires}, Quiet: true}, All(append(conds, taken)...)
+		return Update{Set: set, Remove: []string{AttrExpires}}, All(append(conds, taken)...)
 	}
 }
 
 // confirmed is what a confirmation changes. A pool that forgets does so with it as long after that as a key is kept, and
 // never before the key of the claim: so a repeat finds what it has confirmed, and so does whatever its owner began before.
 func (w *settlement) confirmed(it Item) Update {
-	u := Update{Set: map[string]any{AttrState: StateClaimed}, Remove: []string{AttrHoldEnd}, Quiet: true}
+	u := Update{Set: map[string]any{AttrState: StateClaimed}, Remove: []string{AttrHoldEnd}}
 	if w.forgets {
 		taken := time.UnixMilli(it.Int(AttrTaken) + 1) // or a part of a millisecond before
 		u.Set[AttrExpires] = max(keyExpiry(w.s.now()), keyExpiry(taken))
 	}
 	return u
+}
+
+// dropHolds removes the return items of holds that were confirmed or retired, so that no sweep has to find out. That is no
+// part of what was promised: one that stays is dropped by a sweep.
+func (w *settlement) dropHolds(ctx context.Context) {
+	if w.event == alloc.EventRelease {
+		return // its item has taken the place of the hold's
+	}
+	ctx, cancel := context.WithTimeout(ctx, dropTime)
+	defer cancel()
+	each(len(w.over), claimWidth, func(i int) {
+		if l := w.over[i]; l != nil {
+			_ = w.s.dropReturn(ctx, returnItem(w.pool, *l, w.token, ReasonHold, 0)) //nolint:errcheck // a sweep does it
+		}
+	})
 }
 
 // verdict is the error of the call, from what refused its IDs and what failed. Where a release is a retirement, IDs that

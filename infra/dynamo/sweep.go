@@ -45,7 +45,7 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 		return s.sweepDeleted(ctx, pool)
 	}
 	unlock, from := s.sweepLock(ctx, pool)
-	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, held: from.held, holds: map[string]bool{}}
+	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, held: from.held, holds: map[string]bool{}, every: 1 + h.counted.held/verifyHolds}
 	defer func() { unlock(stop{w.more, w.held}) }()
 	if err := s.mendCatalogue(ctx, pool); err != nil {
 		return w.report, err
@@ -72,7 +72,7 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 // sweepDeleted begins with the return items at their beginning. Where there are more than one run meets, it also goes on
 // from where the last such run stopped.
 func (s *Store) sweepDeleted(ctx context.Context, pool alloc.PoolName) (alloc.SweepReport, error) {
-	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, deleted: true, holds: map[string]bool{}}
+	w := &sweep{s: s, pool: pool, report: alloc.SweepReport{Pool: pool}, deleted: true, holds: map[string]bool{}, every: 1}
 	err := w.returns(ctx, "")
 	if err == nil && w.more != "" {
 		unlock, from := s.sweepLock(ctx, pool)
@@ -89,7 +89,8 @@ type sweep struct {
 	pool   alloc.PoolName
 	report alloc.SweepReport
 
-	deleted bool // the pool is: nothing is counted
+	deleted bool  // the pool is: nothing is counted
+	every   int64 // of so many holds that are not due one is verified
 
 	held  int64           // as the return items say that were met, in this run and those before it that it goes on from
 	holds map[string]bool // sort keys of the return items that were met or put

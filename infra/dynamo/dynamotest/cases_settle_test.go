@@ -100,16 +100,20 @@ func TestAReleaseThatLosesToARetirementLeavesNothing(t *testing.T) {
 	})
 }
 
-// P09: the deletion of a hold's return item lands after a release has put its own in its place.
+// P09: the deletions of a hold's return item, by its confirmation and by a sweep, land after a release has put its own in
+// its place.
 func caseHoldsDeletion(s *script) {
 	s.newPool("x")
 	c := s.holdX("")
-	s.settle(s.on("client", 0), alloc.EventConfirm, c.Token, "x").must()
+	confirm := s.settle(s.on("client", 0), alloc.EventConfirm, c.Token, "x")
+	first := confirm.until(write(kindReturn, OpDelete))
 	sweep := s.sweep(s.on("sweeper", 0))
-	drop := sweep.until(write(kindReturn, OpDelete))
-	release := s.settle(s.on("client", 0), alloc.EventRelease, c.Token, "x")
+	second := sweep.until(write(kindReturn, OpDelete))
+	release := s.settle(s.on("client too", 0), alloc.EventRelease, c.Token, "x")
 	s.decide(release.until(toState("x", dynamo.StateReturning)), None)
-	s.decide(drop, None)
+	s.decide(first, None)
+	confirm.must()
+	s.decide(second, None)
 	s.kill(release.proc)
 	sweep.must()
 	s.sweeps()
