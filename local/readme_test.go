@@ -84,7 +84,8 @@ func fits(output, want string) bool {
 	return regexp.MustCompile(`^` + pattern + `$`).MatchString(strings.TrimSpace(output))
 }
 
-func checkSnippets(t *testing.T, markdown string) {
+// checkSnippets runs the marked blocks of a text, after those before it.
+func checkSnippets(t *testing.T, markdown string, before ...snippet) {
 	t.Helper()
 	blocks, err := snippets(markdown)
 	if err != nil {
@@ -93,6 +94,7 @@ func checkSnippets(t *testing.T, markdown string) {
 	if len(blocks) == 0 {
 		t.Fatal("no block is marked with <!-- test -->")
 	}
+	blocks = append(before, blocks...)
 	for i, got := range runSnippets(t, blocks)[:len(blocks)] {
 		if b := blocks[i]; b.output != "" && !fits(got, b.output) {
 			t.Errorf("the block at line %d prints\n%s\nwant\n%s", b.line, strings.TrimSpace(got), b.output)
@@ -100,16 +102,18 @@ func checkSnippets(t *testing.T, markdown string) {
 	}
 }
 
+// TestTheREADMEIsTrue runs its blocks as somebody does who has tried what the program prints before.
 func TestTheREADMEIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkSnippets(t, string(text))
+	checkSnippets(t, string(text), snippet{text: hints(t)})
 }
 
-// TestTheGreetingIsTrue runs the commands that the program prints when it is ready, twice: each may be repeated.
-func TestTheGreetingIsTrue(t *testing.T) {
+// hints are the commands that the program prints when it is ready.
+func hints(t *testing.T) string {
+	t.Helper()
 	var out strings.Builder
 	greet(&out, greeting{settings: settings{data: ".idpool"}, addr: address("127.0.0.1:8080"), token: "x", tokenFile: ".idpool/token"})
 	_, commands, ok := strings.Cut(out.String(), "Try next")
@@ -117,7 +121,12 @@ func TestTheGreetingIsTrue(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("the greeting has no commands: %s", out.String())
 	}
-	commands = strings.ReplaceAll(commands, "curl ", "curl --silent --show-error --fail ")
+	return strings.ReplaceAll(commands, "curl ", "curl --silent --show-error --fail ")
+}
+
+// TestTheGreetingIsTrue runs what the program prints twice: each may be repeated.
+func TestTheGreetingIsTrue(t *testing.T) {
+	commands := hints(t)
 	got := runSnippets(t, []snippet{{text: commands}, {text: commands}})
 	for i, printed := range got[:2] {
 		if !strings.Contains(printed, `"ids":["DEMO-`) || !strings.Contains(printed, `"start":`) {
