@@ -56,8 +56,13 @@ func TestWhatADeletedSequenceAnswers(t *testing.T) {
 	w.must(200, "DELETE", "/v1/sequences/s", "")
 
 	for _, line := range [][2]string{
-		{"GET", "/v1/sequences/s"}, {"PUT", "/v1/sequences/s"}, {"DELETE", "/v1/sequences/s"}, {"POST", "/v1/sequences/s/pause"},
-		{"POST", "/v1/sequences/s/resume"}, {"POST", "/v1/sequences/s/leases"}, {"POST", "/v1/sequences/s/next"},
+		{"GET", "/v1/sequences/s"},
+		{"PUT", "/v1/sequences/s"},
+		{"DELETE", "/v1/sequences/s"},
+		{"POST", "/v1/sequences/s/pause"},
+		{"POST", "/v1/sequences/s/resume"},
+		{"POST", "/v1/sequences/s/leases"},
+		{"POST", "/v1/sequences/s/next"},
 	} {
 		if p := problemOf(t, w.must(410, line[0], line[1], "")); p.Code != "sequence_deleted" {
 			t.Errorf("%s %s: %s", line[0], line[1], p.Code)
