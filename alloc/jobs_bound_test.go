@@ -113,6 +113,12 @@ func TestEndedJobsAreNotListedEachMinute(t *testing.T) {
 
 	// What is not done stays in sight, however old it is.
 	old := w.export(t, alloc.StateFree)
+	w.clock.Advance(time.Second)
+	for range 100 { // a page of ended ones above it
+		if err := w.makeAndCancel(t, "busy"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
 		if c.Method == "WalkIDs" {
 			return alloctest.Throttled
