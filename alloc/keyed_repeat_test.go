@@ -82,10 +82,14 @@ func TestKeyedRefusedBesideATwinThatWasNot(t *testing.T) {
 	s, _, m := newWorld(t, nil)
 	j := &task{err: alloc.Errorf(alloc.CodeVersionMismatch, "changed since")}
 	twin := &task{}
-	j.during = func(context.Context) { ask(t, newService(t, m.Open(nil)), keyedRequest, twin) }
+	j.during = func(context.Context) {
+		ask(t, newService(t, m.Open(nil)), keyedRequest, twin)
+		j.err = alloc.Errorf(alloc.CodeVersionMismatch, "changed since") // as often as it is tried
+	}
 	if got, replayed := ask(t, s, keyedRequest, j); got != string(j.intents[0]) || !replayed {
 		t.Errorf("got %q, replayed %t; want the twin's answer", got, replayed)
 	}
+	wantAttempts(t, j, 1)
 }
 
 // K13 and K19 at each step of the record: one answer, one intent that took effect, and an honest error on the way.
