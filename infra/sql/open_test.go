@@ -37,6 +37,14 @@ func TestOpenRefuses(t *testing.T) {
 			storeThere(t, path)
 			edit(t, path, `PRAGMA user_version = 99`)
 		}, ErrNewerSchema},
+		"a schema before the first": {func(t *testing.T, path string) {
+			storeThere(t, path)
+			edit(t, path, `PRAGMA user_version = -2147483646`)
+		}, ErrDamaged},
+		"a schema of nothing with tables in it": {func(t *testing.T, path string) {
+			storeThere(t, path)
+			edit(t, path, `PRAGMA user_version = 0`)
+		}, ErrDamaged},
 		"a database whose first page is overwritten": {func(t *testing.T, path string) {
 			storeThere(t, path)
 			overwrite(t, path, 100, 3900)

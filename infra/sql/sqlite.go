@@ -116,6 +116,8 @@ func checkFile(ctx context.Context, conn *dbsql.Conn, latest int) (version int, 
 		return 0, nil // new
 	case application != applicationID:
 		return 0, ErrForeignFile
+	case version < 1:
+		return 0, fmt.Errorf("%w (schema %d)", ErrDamaged, version) // no migration leaves that behind
 	case version > latest:
 		return 0, fmt.Errorf("%w (schema %d, this program knows %d)", ErrNewerSchema, version, latest)
 	}
