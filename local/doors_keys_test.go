@@ -207,6 +207,22 @@ var keyDoorCases = []doorCase{
 			w.Errorf("%d IDs are free, want 2", got)
 		}
 	}},
+	{"K17 an attempt that goes on after a later one was answered changes nothing of it", func(w *doorWorld) {
+		w.pool("p", "", 5)
+		s := claimWith("p", "k", `{"count": 2}`)
+		slow := w.process()
+		slow.store.SetPlan(alloctest.Script("Claim", alloctest.Delayed))
+		late := make(chan seen)
+		go func() { late <- slow.door(w.TB, s) }()
+		<-slow.store.Held()
+		first := w.want(w.door(w.TB, s), 201, "the later one")
+		slow.store.Release()
+		w.replayed(<-late, first, "the one that was late")
+		w.replayed(w.process().door(w.TB, s), first, "again")
+		if got := w.available("p"); got != 3 {
+			w.Errorf("%d IDs are free, want 3", got)
+		}
+	}},
 	{"K18 a request that was not valid or not permitted is not kept: repaired, its key works", func(w *doorWorld) {
 		w.pool("p", `{"max_batch": 3}`, 5)
 		w.refused(w.door(w.TB, claimWith("p", "k", `{"count": 0}`)), 400, "invalid_count", "none")
