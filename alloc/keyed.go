@@ -30,6 +30,9 @@ type Attempt struct {
 	// Others says that other attempts have, or had, the intent too, and may have done the work. Work that cannot be done
 	// twice then takes what it finds done for its own success.
 	Others bool
+
+	// Begun is when the intent was kept: what was made since may be the work of any attempt. Zero without a key.
+	Begun time.Time
 }
 
 // Keyed does the work of a request once for each key: the intent is kept first, then the work is done by whoever comes,
@@ -66,7 +69,7 @@ func (s *Service) Keyed(ctx context.Context, r KeyedRequest, work Work) (answer 
 	if kept.Done {
 		return kept.Answer, true, nil
 	}
-	a := Attempt{Intent: kept.Token, Others: kept.Shared || kept.Token != ours}
+	a := Attempt{Intent: kept.Token, Others: kept.Shared || kept.Token != ours, Begun: kept.At}
 	answer, stands, err := s.carryOut(ctx, *key, &a, work)
 	if err != nil {
 		return nil, false, err

@@ -152,6 +152,13 @@ var keyDoorCases = []doorCase{
 		w.oneAnswer(withKey(sent{method: "POST", path: "/v1/sequences/s/leases", body: `{"count": 10}`}, "k"))
 		w.oneAnswer(withKey(sent{method: "POST", path: "/v1/sequences/s/next", body: `{"count": 3}`}, "k"))
 	}},
+	{"K10 64 requests with one key at once make one pool and one sequence, and all have made it", func(w *doorWorld) {
+		for _, path := range []string{"/v1/pools/p", "/v1/sequences/s"} {
+			w.oneAnswer(withKey(sent{method: "PUT", path: path}, "k"))
+			w.clock.Advance(time.Second)
+			w.want(w.door(w.TB, withKey(sent{method: "PUT", path: path}, "a third")), 200, "another key later")
+		}
+	}},
 	{"K11 64 requests with a key each at once get 64 IDs", func(w *doorWorld) {
 		w.pool("p", "", 64)
 		got := map[string]bool{}

@@ -81,11 +81,14 @@ func (a api) putPool(ctx context.Context, q request, c poolConfig) (answer, erro
 		return answer{status: http.StatusOK, body: newPoolAnswer(p), version: p.Version}, err
 	}
 	p, created, err := a.svc.CreatePool(ctx, name, alloc.PoolConfig(c))
-	return answer{status: createdStatus(created), body: newPoolAnswer(p), version: p.Version}, versionRequired(err, alloc.CodePoolExists)
+	return answer{status: q.createdStatus(created, p.Created), body: newPoolAnswer(p), version: p.Version}, versionRequired(err, alloc.CodePoolExists)
 }
 
-func createdStatus(created bool) int {
-	if created {
+// createdStatus is that of a PUT that made the thing, or found it equal, made at that time. What was made since the request
+// with the key began is the work of one of its attempts: all of them answer alike.
+func (q request) createdStatus(created bool, at time.Time) int {
+	begun := q.attempt.Begun.Truncate(time.Millisecond) // as the coarsest store keeps times
+	if created || !begun.IsZero() && !at.Before(begun) {
 		return http.StatusCreated
 	}
 	return http.StatusOK

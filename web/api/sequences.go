@@ -73,7 +73,7 @@ func (a api) putSequence(ctx context.Context, q request, b sequenceBody) (answer
 		return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, err
 	}
 	s, created, err := a.svc.CreateSequence(ctx, name, b.Config)
-	return answer{status: createdStatus(created), body: newSequenceAnswer(s), version: s.Version}, versionRequired(err, alloc.CodeSequenceExists)
+	return answer{status: q.createdStatus(created, s.Created), body: newSequenceAnswer(s), version: s.Version}, versionRequired(err, alloc.CodeSequenceExists)
 }
 
 func (a api) sequence(ctx context.Context, q request) (answer, error) {
