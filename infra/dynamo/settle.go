@@ -290,8 +290,11 @@ func (s *Store) tallyRetired(ctx context.Context, h *head, call string, n int64)
 	defer cancel()
 	doubt := false
 	for try := range publishTries {
-		sum := h.retired
+		sum, asOf := h.retired, s.now()
 		now, moved, err := s.updateHead(ctx, h, Update{Set: map[string]any{AttrRetired: sum + n, AttrRetiredBy: call}}, Eq(AttrRetired, sum))
+		if err == nil {
+			s.pools.known(now, asOf) // so that the next call begins with this sum
+		}
 		switch {
 		case err == nil && (!moved || now.retiredBy == call || now.rebuilding):
 			return
