@@ -66,18 +66,19 @@ type Part struct {
 // newIntent makes a token that begins with the time, so that what is named after it sorts by that: 48 bits of
 // milliseconds, then 80 random ones.
 func newIntent(at time.Time) Token {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
+	b := stamp(at)
 	rand.Read(b[6:]) // never returns an error
 	return Token(encodeBits(b))
 }
 
-// beginning is the least ID of a job whose intent was made at that time.
-func beginning(at time.Time) JobID {
-	var b [16]byte
+// stamp is a time as an intent begins with it, and zeros.
+func stamp(at time.Time) (b [16]byte) {
 	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
-	return JobID(encodeBits(b))
+	return b
 }
+
+// beginning is the least ID of a job whose intent was made at that time.
+func beginning(at time.Time) JobID { return JobID(encodeBits(stamp(at))) }
 
 // newJobID names a job after the intent, so that every attempt makes the same one.
 func newJobID(intent Token, now time.Time) JobID {
@@ -89,11 +90,7 @@ func newJobID(intent Token, now time.Time) JobID {
 
 // check refuses what is no ID of a stored job: there is none.
 func (id JobID) check() error {
-	ok := len(id) == 26
-	for i := 0; ok && i < len(id); i++ {
-		ok = id[i] >= '0' && id[i] <= '9' || id[i] >= 'A' && id[i] <= 'V'
-	}
-	if !ok {
+	if !isToken(Token(id)) {
 		return JobNotFound(id)
 	}
 	return nil

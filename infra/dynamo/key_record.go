@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"time"
 
@@ -114,12 +113,7 @@ func (r *record) changedBy(u Update, it Item) bool {
 	if _, ends := u.Set[AttrState]; !ends && it.Str(AttrState) != RecordLive {
 		return false // a change that leaves it live was not the one
 	}
-	for attr, v := range u.Set {
-		if !reflect.DeepEqual(it[attr], v) {
-			return false
-		}
-	}
-	return true
+	return it.has(u.Set)
 }
 
 // replace puts fresh listings in the place of those that were lost.

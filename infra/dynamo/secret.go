@@ -6,7 +6,7 @@ import (
 )
 
 // The secret that all processes share is one item, put by whoever needs it first and never changed.
-var secretKey = Key{PK: "X#secret", SK: "H"}
+var secretKey = Key{PK: "X#secret", SK: skHead}
 
 // attrSecret is the secret of that item.
 const attrSecret = "secret"

@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
 	"idpool/alloc"
@@ -55,12 +54,12 @@ func headOfCSV() ([]byte, error) {
 
 func encodeLines(ids []alloc.IDRecord) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
 	for _, a := range idAnswers(ids) {
-		if err := e.Encode(a); err != nil {
+		line, err := encode(a)
+		if err != nil {
 			return nil, err
 		}
+		b.Write(line)
 	}
 	return b.Bytes(), nil
 }

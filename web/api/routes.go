@@ -58,14 +58,19 @@ func (a api) allocation() []Route {
 	}
 }
 
-// pools is the administration of pools.
-func (a api) pools() []Route {
-	manage := func(method, path, operation string, read reader) Route {
+// manageOn makes the routes by which an administrator changes one of what the path names.
+func manageOn(on string) func(method, path, operation string, read reader) Route {
+	return func(method, path, operation string, read reader) Route {
 		return Route{
-			Method: method, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionManage, On: onPool,
+			Method: method, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionManage, On: on,
 			Keys: KeysAnswered, Conditional: true, read: read,
 		}
 	}
+}
+
+// pools is the administration of pools.
+func (a api) pools() []Route {
+	manage := manageOn(onPool)
 	return []Route{
 		{Method: get, Path: "/v1/pools", Operation: "listPools", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listPools)},
 		{Method: get, Path: pool, Operation: "getPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool, read: plain(a.pool)},
@@ -91,12 +96,7 @@ func (a api) pools() []Route {
 
 // sequences is the administration of sequences.
 func (a api) sequences() []Route {
-	manage := func(method, path, operation string, read reader) Route {
-		return Route{
-			Method: method, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionManage, On: onSequence,
-			Keys: KeysAnswered, Conditional: true, read: read,
-		}
-	}
+	manage := manageOn(onSequence)
 	return []Route{
 		{Method: get, Path: "/v1/sequences", Operation: "listSequences", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listSequences)},
 		{Method: get, Path: sequence, Operation: "getSequence", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence, read: plain(a.sequence)},
