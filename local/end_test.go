@@ -30,7 +30,7 @@ func TestSIGTERMAnswersWhatIsInWork(t *testing.T) {
 		half, send := io.Pipe()
 		slow := make(chan answer, 1)
 		go func() { slow <- postSlowly(t, p, half) }()
-		io.WriteString(send, "LATE-1\n") // the answer shows it; it returns when the request is under way
+		io.WriteString(send, "LATE-1\n") // the answer shows it; it returns when the program has asked for the body
 
 		taken := make(chan string, len(ids))
 		var storm sync.WaitGroup
@@ -75,6 +75,7 @@ func TestSIGTERMAnswersWhatIsInWork(t *testing.T) {
 	})
 }
 
+// postSlowly sends nothing of the body before the program, at work on the request, asks for it.
 func postSlowly(t *testing.T, p *program, body io.Reader) answer {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/v1/pools/p/seed", body)
 	if err != nil {
@@ -83,7 +84,10 @@ func postSlowly(t *testing.T, p *program, body io.Reader) answer {
 	}
 	req.Header.Set("Authorization", "Bearer "+testToken)
 	req.Header.Set("Content-Type", "text/plain")
-	resp, err := newClient(t).Do(req)
+	req.Header.Set("Expect", "100-continue")
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport, Timeout: 2 * time.Minute}).Do(req)
 	if err != nil {
 		t.Errorf("the request that was in work: %v", err)
 		return answer{}
