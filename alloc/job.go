@@ -3,20 +3,27 @@ package alloc
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"reflect"
+	"slices"
 	"time"
 )
 
 // JobKind is what a stored job does.
 type JobKind string
 
-// JobExport writes the IDs of a pool that are in one state, or all, as CSV or JSON lines.
-const JobExport JobKind = "export"
+// The kinds.
+const (
+	JobExport JobKind = "export" // writes the IDs of a pool that are in one state, or all, as CSV or JSON lines
+	JobSeed   JobKind = "seed"   // adds the IDs of a file that was received in parts; its result is what was not added
+	JobCount  JobKind = "count"  // counts the IDs of a pool by their states, one by one
+)
 
 // JobState is how far a stored job is.
 type JobState string
 
 // The states of a job.
 const (
+	JobReceiving JobState = "receiving" // its input is on the way in; of JobSeed
 	JobQueued    JobState = "queued"
 	JobRunning   JobState = "running"
 	JobDone      JobState = "done"
@@ -48,9 +55,56 @@ type Job struct {
 	Updated time.Time
 	Done    Count  // IDs written
 	Parts   int    // parts of the result that are there; part 0 of a job that is done is, though it may be empty
-	Mark    string // where the next step goes on; "" at the beginning
+	Mark    string // where the next step goes on; "" at the beginning. Of JobSeed the number of the next piece
 	Tries   int    // attempts at the next step that failed
 	Failure string // with JobFailed: what a client may read of it
+
+	Why     string     // what its maker says it is for; "" for nothing
+	Started time.Time  // of the first step; zero before
+	Total   Count      // what Done will be at the end, where that is known; else 0
+	Tally   Tally      // of what is done
+	Log     []JobEvent // the last MaxJobEvents
+	Input   SeedFormat // of JobSeed: how its parts are read
+	Column  int        // of JobSeed: the column of the IDs, known with the first part
+	Inputs  []JobInput // of JobSeed: the parts that were received, in their order
+}
+
+// Equal reports whether the jobs are the same in every field.
+func (j Job) Equal(k Job) bool {
+	logs, inputs := slices.Equal(j.Log, k.Log), slices.Equal(j.Inputs, k.Inputs)
+	return logs && inputs && reflect.DeepEqual(j.plain(), k.plain())
+}
+
+// plain is the job without its lists.
+func (j Job) plain() Job {
+	j.Log, j.Inputs = nil, nil
+	return j
+}
+
+// JobEvent is something that happened to a job, for whoever looks at it.
+type JobEvent struct {
+	At   time.Time
+	Text string
+}
+
+// MaxJobEvents is how many events a job keeps, and MaxJobInputs how many parts of a file it takes.
+const (
+	MaxJobEvents = 20
+	MaxJobInputs = 200
+)
+
+// Tally counts what a job has met. Of JobSeed entries by outcome, of JobCount IDs by state.
+type Tally struct {
+	Added, Duplicate, Conflict, Invalid     Count // of JobSeed
+	Free, Held, Claimed, Returning, Retired Count // of JobCount
+}
+
+// JobInput is one received part of a job's input, kept in pieces.
+type JobInput struct {
+	Digest  string // of its bytes: a repeat of the part is known by it
+	Pieces  int
+	Entries Count
+	Lines   int // of the file that it has, so that the next part's are counted on
 }
 
 // expired reports whether the job counts as absent.
@@ -58,9 +112,10 @@ func (j Job) expired(now time.Time) bool { return !now.Before(j.Created.Add(JobR
 
 // Part is one piece of a job's result.
 type Part struct {
-	Data []byte // at most MaxPartBytes
-	IDs  Count  // in it
-	Next string // the mark after it
+	Data  []byte // at most MaxPartBytes
+	IDs   Count  // in it
+	Tally Tally  // what the step that made it has met
+	Next  string // the mark after it
 }
 
 // newIntent makes a token that begins with the time, so that what is named after it sorts by that: 48 bits of

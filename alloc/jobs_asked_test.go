@@ -96,7 +96,7 @@ func TestCancelJob(t *testing.T) {
 	if err != nil || got.State != alloc.JobCancelled || !got.Updated.Equal(w.clock.Now()) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if again, err := w.CancelJob(w.ctx, j.ID); err != nil || again != got {
+	if again, err := w.CancelJob(w.ctx, j.ID); err != nil || !again.Equal(got) {
 		t.Errorf("cancelled again: %+v, %v, want the same", again, err)
 	}
 	if left := w.tend(t); len(left) != 0 {

@@ -3,6 +3,8 @@ package alloc
 import (
 	"fmt"
 	"time"
+
+	"idpool/alloc/generator"
 )
 
 // Count is a number of IDs, numbers or items.
@@ -46,6 +48,9 @@ type PoolConfig struct {
 	MaxBatch    Count     // most IDs one claim may take, 1 to MaxBatchLimit; default DefaultMaxBatch
 	OnRelease   OnRelease // default ReleaseReturns
 	RequireKey  bool      // a claim without an Idempotency-Key is refused
+
+	Generator generator.Config // makes IDs for the pool; zero for none. See CheckGenerator
+	Marks     Marks            // between which levels the pool is kept
 }
 
 // Pool is a pool as stored.

@@ -17,6 +17,9 @@ type Config struct {
 	// MaxVerifyFor. A revocation in another process holds that much later.
 	VerifyFor time.Duration
 
+	// Queue takes word of a job's next step to a worker, which calls Work. Without one the schedule carries the jobs on itself.
+	Queue Queue
+
 	// Encoders are the formats of an export, by their names. A process without a job's format leaves that to others.
 	Encoders map[string]Encoder
 }
@@ -31,6 +34,7 @@ type Service struct {
 	cursors  *cursors
 	verified *verified
 	encoders map[string]Encoder
+	queue    Queue
 	ended    endedJobs
 }
 
@@ -46,7 +50,7 @@ func NewService(c Config) (*Service, error) {
 		return nil, fmt.Errorf("alloc: Config.VerifyFor must be 0 to %s", MaxVerifyFor)
 	}
 	return &Service{
-		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders),
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }

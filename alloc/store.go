@@ -22,6 +22,8 @@ type Store interface {
 	Keys
 	Credentials
 	Jobs
+	Refills
+	Samples
 
 	// Ready makes one cheap read, to show that the engine answers.
 	Ready(ctx context.Context) error
@@ -122,7 +124,8 @@ type Claims interface {
 	// Sweep does what keeps the pool healthy: it publishes again what sleeping or dead environments took into memory
 	// and did not claim, finishes what is on its way back, settles batches given up, and counts. Any number at once is
 	// harmless. After Sweep every free ID can be claimed, and stays so. Its cost is bounded; More says that another
-	// run has work. It works in every state of the pool; of a deleted one it finishes what was on its way, so that no key
+	// run has work. Calls and Writes are what it cost. For each minute in which it runs, but for a deleted pool, it keeps a
+	// Sample of the pool, SampleRetention long. It works in every state of the pool; of a deleted one it finishes what was on its way, so that no key
 	// stays CodeKeyBusy, and nothing becomes claimable. CodePoolNotFound, CodePoolRebuilding, CodePoolDamaged.
 	Sweep(ctx context.Context, pool PoolName) (SweepReport, error)
 }
@@ -237,6 +240,15 @@ type Jobs interface {
 	// ListJobs returns at most limit jobs, newest first, older than the one given ("": from the newest).
 	ListJobs(ctx context.Context, before JobID, limit int) ([]Job, error)
 
+	// OpenJobs returns at most limit jobs that have not ended, the oldest first, after the one given ("": from the oldest).
+	// Its cost does not depend on how many have ended. One whose end was cut off may be among them for a while.
+	OpenJobs(ctx context.Context, after JobID, limit int) ([]Job, error)
+
+	// PutInput keeps a piece of a job's input, at most MaxPartBytes, under the name, if there is none of that name yet; Input
+	// returns the one that is there. CodeJobNotFound where there is none.
+	PutInput(ctx context.Context, job JobID, name string, data []byte) error
+	Input(ctx context.Context, job JobID, name string) ([]byte, error)
+
 	// PutPart keeps part n (from 0) of a job's result, and what Mark was after it, if there is none of that number yet;
 	// Part returns the one that is there. CodeJobNotFound where there is none.
 	PutPart(ctx context.Context, job JobID, n int, p Part) error
@@ -247,4 +259,30 @@ type Jobs interface {
 	// walk from beginning to end meets each ID at most once, and surely each that was there and in the state all the
 	// time. Its cost a page is bounded. CodePoolNotFound, CodePoolDamaged.
 	WalkIDs(ctx context.Context, pool PoolName, state State, mark string, limit int) (page []IDRecord, next string, err error)
+}
+
+// Refills is where the refill of pools stands.
+type Refills interface {
+	// Refill reads a pool's record, strongly; one of version 0, with nothing but Pool set, where none was ever kept.
+	Refill(ctx context.Context, pool PoolName) (Refill, error)
+
+	// ChangeRefill replaces the record if it is at version from (0: there is none), and raises the version to from+1. A repeat
+	// of the change last made (same from, all equal) is a success. CodeVersionMismatch with Current.
+	ChangeRefill(ctx context.Context, from Version, r Refill) (Refill, error)
+}
+
+// SampleRetention is how long samples are kept.
+const SampleRetention = 35 * 24 * time.Hour
+
+// Samples is how pools and sequences stood, a minute each.
+type Samples interface {
+	// PoolSamples returns at most limit samples of the pool, oldest first, taken at or after from and before until. None
+	// for a pool that is not there. A sample counts to its minute: it is found by the time at which it was taken.
+	PoolSamples(ctx context.Context, pool PoolName, from, until time.Time, limit int) ([]Sample, error)
+
+	// SampleSequence keeps a sample of the sequence, if there is none of its minute yet.
+	SampleSequence(ctx context.Context, name SequenceName, s Sample) error
+
+	// SequenceSamples is to sequences what PoolSamples is to pools.
+	SequenceSamples(ctx context.Context, name SequenceName, from, until time.Time, limit int) ([]Sample, error)
 }

@@ -25,6 +25,13 @@ type TendReport struct {
 	Failed map[PoolName]error // a pool whose first sweep went well and a later one failed is in Swept too
 	Left   int                // pools that were not swept when the run's time was over
 	Jobs   []JobReport        // of the jobs that had not ended before, in the order of their IDs
+
+	Refills   []RefillReport     // of the pools with a generator, in the order of their names
+	Pools     []PoolStanding     // of the pools that are not deleted, in the order of their names
+	Sequences []SequenceStanding // of the sequences that are not deleted, in the order of their names
+	Open      int                // jobs that have not ended
+	Oldest    time.Time          // when the one of these that has stood still longest was last changed; zero for none
+	Sent      int                // jobs that stood still, and were sent to the queue again
 }
 
 // Tend is one run of the schedule. First it sweeps every pool, and again those that have work left after that, so that a pool

@@ -64,7 +64,7 @@ func (s *Store) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) 
 		}
 		changed := j
 		changed.Created, changed.Updated, changed.Version = present.Created, moment(instant(j.Updated)), from+1
-		if repeatedChange(present.Version, from) && present == changed {
+		if repeatedChange(present.Version, from) && present.Equal(changed) {
 			return present, nil
 		}
 		if present.Version != from {

@@ -26,6 +26,18 @@ func (b *poolConfig) fields() []field {
 	}
 }
 
+func newPoolConfig(c alloc.PoolConfig) poolConfig {
+	return poolConfig{
+		Description: c.Description, Policy: c.Policy, FoldCase: c.FoldCase, MaxBatch: c.MaxBatch, OnRelease: c.OnRelease, RequireKey: c.RequireKey,
+	}
+}
+
+func (b *poolConfig) config() alloc.PoolConfig {
+	return alloc.PoolConfig{
+		Description: b.Description, Policy: b.Policy, FoldCase: b.FoldCase, MaxBatch: b.MaxBatch, OnRelease: b.OnRelease, RequireKey: b.RequireKey,
+	}
+}
+
 type poolAnswer struct {
 	Name    alloc.PoolName  `json:"name"`
 	State   alloc.PoolState `json:"state"`
@@ -55,7 +67,7 @@ type partialError struct {
 }
 
 func newPoolAnswer(p alloc.Pool) poolAnswer {
-	return poolAnswer{Name: p.Name, State: p.State, Version: p.Version, Created: utc(p.Created), Config: poolConfig(p.Config)}
+	return poolAnswer{Name: p.Name, State: p.State, Version: p.Version, Created: utc(p.Created), Config: newPoolConfig(p.Config)}
 }
 
 func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
@@ -77,10 +89,10 @@ func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
 func (a api) putPool(ctx context.Context, q request, c poolConfig) (answer, error) {
 	name := q.pool()
 	if q.ifMatch != 0 {
-		p, err := a.svc.ChangePool(ctx, name, q.ifMatch, alloc.PoolConfig(c))
+		p, err := a.svc.ChangePool(ctx, name, q.ifMatch, c.config())
 		return answer{status: http.StatusOK, body: newPoolAnswer(p), version: p.Version}, err
 	}
-	p, created, err := a.svc.CreatePool(ctx, name, alloc.PoolConfig(c))
+	p, created, err := a.svc.CreatePool(ctx, name, c.config())
 	return answer{status: q.createdStatus(created, p.Created), body: newPoolAnswer(p), version: p.Version}, versionRequired(err, alloc.CodePoolExists)
 }
 

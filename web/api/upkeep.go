@@ -37,12 +37,16 @@ type sweepAnswer struct {
 	More     bool           `json:"more"`
 }
 
+func newSweepAnswer(r alloc.SweepReport) sweepAnswer {
+	return sweepAnswer{Pool: r.Pool, Passed: r.Passed, Relisted: r.Relisted, Returned: r.Returned, Voided: r.Voided, More: r.More}
+}
+
 func (a api) sweep(ctx context.Context, q request) (answer, error) {
 	r, err := a.svc.Sweep(ctx, q.pool())
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: sweepAnswer(r)}, nil
+	return answer{status: http.StatusOK, body: newSweepAnswer(r)}, nil
 }
 
 // At most so many entries of each kind are in the answer of a run of the schedule, so that it can be kept under a key
@@ -84,7 +88,7 @@ func (a api) tend(ctx context.Context, _ request) (answer, error) {
 	}
 	body := tendAnswer{Swept: []sweepAnswer{}, Failed: []failedPool{}, Left: r.Left, Jobs: []tendedJob{}}
 	for _, s := range r.Swept {
-		body.Swept = append(body.Swept, sweepAnswer(s))
+		body.Swept = append(body.Swept, newSweepAnswer(s))
 	}
 	for name, err := range r.Failed {
 		code, detail := web.Explain(ctx, err)
