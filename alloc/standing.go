@@ -19,7 +19,8 @@ type PoolStanding struct {
 	Level    Level
 	Low      Count // by its marks and the rates of the moment; 0 for none
 	Target   Count
-	Dry      bool // it has a generator that can make no more
+	Filled   bool // it has a generator
+	Dry      bool // which can make no more
 	Forecast Forecast
 }
 
