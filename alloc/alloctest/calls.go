@@ -35,6 +35,10 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			_, err := s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "late", IDs: []alloc.ID{"late"}})
 			return err
 		},
+		"Seed up to a level": func(ctx context.Context) error {
+			_, err := s.Seed(ctx, alloc.SeedBatch{Pool: "p", Job: "late refill", IDs: []alloc.ID{"later"}, UpTo: 1000})
+			return err
+		},
 		"Sweep": func(ctx context.Context) error { _, err := s.Sweep(ctx, "p"); return err },
 		"CreateSequence": func(ctx context.Context) error {
 			_, _, err := s.CreateSequence(ctx, "new", alloc.SequenceConfig{}.WithDefaults())
@@ -92,9 +96,28 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 		"Job":          func(ctx context.Context) error { _, err := s.Job(ctx, lateJob.ID); return err },
 		"ChangeJob":    func(ctx context.Context) error { _, err := s.ChangeJob(ctx, 1, lateJob); return err },
 		"ListJobs":     func(ctx context.Context) error { _, err := s.ListJobs(ctx, "", 10); return err },
+		"OpenJobs":     func(ctx context.Context) error { _, err := s.OpenJobs(ctx, "", 10); return err },
+		"PutInput":     func(ctx context.Context) error { return s.PutInput(ctx, lateJob.ID, "0.late.0", []byte("x")) },
+		"Input":        func(ctx context.Context) error { _, err := s.Input(ctx, lateJob.ID, "0.late.0"); return err },
 		"PutPart":      func(ctx context.Context) error { return s.PutPart(ctx, lateJob.ID, 0, alloc.Part{Data: []byte("x")}) },
 		"Part":         func(ctx context.Context) error { _, err := s.Part(ctx, lateJob.ID, 0); return err },
 		"WalkIDs":      func(ctx context.Context) error { _, _, err := s.WalkIDs(ctx, "p", "", "", 10); return err },
-		"Ready":        func(ctx context.Context) error { return s.Ready(ctx) },
+		"Refill":       func(ctx context.Context) error { _, err := s.Refill(ctx, "p"); return err },
+		"ChangeRefill": func(ctx context.Context) error {
+			_, err := s.ChangeRefill(ctx, 0, alloc.Refill{Pool: "p", Filling: true})
+			return err
+		},
+		"PoolSamples": func(ctx context.Context) error {
+			_, err := s.PoolSamples(ctx, "p", time.Unix(0, 0), time.Unix(1<<32, 0), 10)
+			return err
+		},
+		"SampleSequence": func(ctx context.Context) error {
+			return s.SampleSequence(ctx, "s", alloc.Sample{At: time.Unix(1<<31, 0), Available: 1})
+		},
+		"SequenceSamples": func(ctx context.Context) error {
+			_, err := s.SequenceSamples(ctx, "s", time.Unix(0, 0), time.Unix(1<<32, 0), 10)
+			return err
+		},
+		"Ready": func(ctx context.Context) error { return s.Ready(ctx) },
 	}
 }

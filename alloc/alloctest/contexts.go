@@ -35,6 +35,12 @@ var contextCases = []testCase{
 		w.takes("late22222222", time.Unix(0, 0), 10, 10, 10, "taking of a quota of which nothing was taken too late")
 		_, err = w.open().Job(w.Context(), lateJob.ID)
 		w.want(err, alloc.CodeJobNotFound, "Job whose creation came too late")
+		r, err := w.open().Refill(w.Context(), "p")
+		w.ok(err, "Refill")
+		equal(w, r.Version, 0, "version of a record whose change came too late")
+		samples, err := w.open().SequenceSamples(w.Context(), "s", time.Unix(0, 0), time.Unix(1<<32, 0), 10)
+		w.ok(err, "SequenceSamples")
+		equal(w, len(samples), 0, "samples that came too late")
 	}},
 	{"a call returns soon after its context's end", func(w *world) {
 		w.full("p", 50)

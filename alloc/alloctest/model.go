@@ -34,6 +34,9 @@ type modelData struct {
 	quotas      map[modelHour]alloc.Count // what was taken of them
 	secret      []byte                    // nil before the first call
 	jobs        map[alloc.JobID]*modelJob
+
+	refills map[alloc.PoolName]alloc.Refill
+	samples map[alloc.SequenceName]minutes
 }
 
 // keyed is the answer that a key has had.
@@ -56,6 +59,9 @@ func NewModel(now func() time.Time) *Model {
 		credentials: map[alloc.CredentialID]alloc.Credential{},
 		quotas:      map[modelHour]alloc.Count{},
 		jobs:        map[alloc.JobID]*modelJob{},
+
+		refills: map[alloc.PoolName]alloc.Refill{},
+		samples: map[alloc.SequenceName]minutes{},
 	}}
 	return m.Open(now)
 }

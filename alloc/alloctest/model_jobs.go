@@ -7,14 +7,22 @@ import (
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"idpool/alloc"
 )
 
-// modelJob is a job with the parts of its result.
+// modelJob is a job with the pieces of its input and the parts of its result.
 type modelJob struct {
 	alloc.Job
-	parts map[int]alloc.Part
+	inputs map[string][]byte
+	parts  map[int]alloc.Part
+}
+
+// copyOf is the job as it is given and taken: it shares no memory with what the Model has.
+func copyOf(j alloc.Job) alloc.Job {
+	j.Log, j.Inputs = slices.Clone(j.Log), slices.Clone(j.Inputs)
+	return j
 }
 
 // job finds a job whose retention is not over.
@@ -33,7 +41,7 @@ func (m *Model) CreateJob(ctx context.Context, j alloc.Job) error {
 			return nil
 		}
 		j.Version = 1
-		d.jobs[j.ID] = &modelJob{Job: j, parts: map[int]alloc.Part{}}
+		d.jobs[j.ID] = &modelJob{Job: copyOf(j), inputs: map[string][]byte{}, parts: map[int]alloc.Part{}}
 		return nil
 	})
 }
@@ -45,7 +53,7 @@ func (m *Model) Job(ctx context.Context, id alloc.JobID) (found alloc.Job, err e
 		if err != nil {
 			return err
 		}
-		found = j.Job
+		found = copyOf(j.Job)
 		return nil
 	})
 	return found, err
@@ -59,13 +67,13 @@ func (m *Model) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) 
 			return err
 		}
 		j.Version = from + 1
-		if repeat := cmp.Equal(there.Job, j); !repeat {
+		if repeat := cmp.Equal(there.Job, j, cmpopts.EquateEmpty()); !repeat {
 			if there.Version != from {
 				return alloc.VersionMismatch("job", string(j.ID), there.Version)
 			}
-			there.Job = j
+			there.Job = copyOf(j)
 		}
-		changed = j
+		changed = copyOf(there.Job)
 		return nil
 	})
 	return changed, err
@@ -79,12 +87,57 @@ func (m *Model) ListJobs(ctx context.Context, before alloc.JobID, limit int) (jo
 		for _, id := range ids {
 			j, err := m.job(d, id)
 			if err == nil && (before == "" || id < before) && len(jobs) < limit {
-				jobs = append(jobs, j.Job)
+				jobs = append(jobs, copyOf(j.Job))
 			}
 		}
 		return nil
 	})
 	return jobs, err
+}
+
+// OpenJobs implements alloc.Jobs.
+func (m *Model) OpenJobs(ctx context.Context, after alloc.JobID, limit int) (jobs []alloc.Job, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		for _, id := range slices.Sorted(maps.Keys(d.jobs)) {
+			j, err := m.job(d, id)
+			if err == nil && !j.State.Ended() && id > after && len(jobs) < limit {
+				jobs = append(jobs, copyOf(j.Job))
+			}
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+// PutInput implements alloc.Jobs.
+func (m *Model) PutInput(ctx context.Context, job alloc.JobID, name string, data []byte) error {
+	return m.step(ctx, func(d *modelData) error {
+		j, err := m.job(d, job)
+		if err != nil {
+			return err
+		}
+		if _, there := j.inputs[name]; !there {
+			j.inputs[name] = bytes.Clone(data)
+		}
+		return nil
+	})
+}
+
+// Input implements alloc.Jobs.
+func (m *Model) Input(ctx context.Context, job alloc.JobID, name string) (data []byte, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		j, err := m.job(d, job)
+		if err != nil {
+			return err
+		}
+		piece, there := j.inputs[name]
+		if !there {
+			return alloc.JobNotFound(job)
+		}
+		data = bytes.Clone(piece)
+		return nil
+	})
+	return data, err
 }
 
 // PutPart implements alloc.Jobs.

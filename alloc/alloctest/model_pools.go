@@ -23,6 +23,7 @@ type modelPool struct {
 	seeded    alloc.Count
 	forgotten alloc.Count
 	counted   alloc.Level // by the last sweep
+	samples   minutes
 }
 
 // pool finds a pool, deleted or not.
@@ -41,7 +42,7 @@ func (m *Model) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		if p == nil {
 			p = &modelPool{
 				Pool: alloc.Pool{Name: name, Config: config, State: alloc.PoolActive, Version: 1, Created: m.now()},
-				ids:  map[alloc.ID]*modelID{}, batches: map[string][]alloc.SeedOutcome{},
+				ids:  map[alloc.ID]*modelID{}, batches: map[string][]alloc.SeedOutcome{}, samples: minutes{},
 			}
 			d.pools[name], made, created = p, p.Pool, true
 			return nil

@@ -19,13 +19,20 @@ func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.S
 			return err
 		}
 		batch := fmt.Sprintf("%q %q", b.Job, b.IDs)
+		before, available := p.batches[batch], alloc.Count(len(p.free()))
 		for i, id := range b.IDs {
-			before := p.batches[batch]
-			if p.ids[id] == nil && before != nil && before[i] == alloc.SeedAdded {
-				outcomes = append(outcomes, alloc.SeedAdded) // claimed and forgotten since
-				continue
+			there := p.ids[id] != nil
+			switch {
+			case !there && before != nil && before[i] == alloc.SeedAdded: // claimed and forgotten since
+				outcomes = append(outcomes, alloc.SeedAdded)
+			case !there && b.UpTo > 0 && available >= b.UpTo:
+				outcomes = append(outcomes, alloc.SeedUnneeded)
+			default:
+				outcomes = append(outcomes, p.seed(id, b, m.now().Unix()))
+				if !there {
+					available++
+				}
 			}
-			outcomes = append(outcomes, p.seed(id, b, m.now().Unix()))
 		}
 		p.batches[batch] = slices.Clone(outcomes)
 		return nil

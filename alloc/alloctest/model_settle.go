@@ -88,7 +88,7 @@ func (p *modelPool) settle(id alloc.ID, o alloc.SettleOrder, now time.Time) {
 }
 
 // Sweep implements alloc.Claims. The Model keeps nothing anywhere else, so a sweep ends holds, brings back what is on its
-// way, forgets what is due, and counts.
+// way, forgets what is due, counts, and keeps a sample.
 func (m *Model) Sweep(ctx context.Context, pool alloc.PoolName) (report alloc.SweepReport, err error) {
 	report.Pool = pool
 	err = m.step(ctx, func(d *modelData) error {
@@ -98,6 +98,9 @@ func (m *Model) Sweep(ctx context.Context, pool alloc.PoolName) (report alloc.Sw
 		}
 		report.Returned = p.bringBack(m.now())
 		p.count(m.now())
+		if p.State != alloc.PoolDeleted {
+			p.samples.keep(p.sample(m.now()))
+		}
 		return nil
 	})
 	return report, err
