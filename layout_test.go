@@ -42,7 +42,12 @@ func importRules() []importRule {
 		{
 			folder: "alloc",
 			std:    []string{"net/http", "os", "log/slog", "encoding/json"},
-			allow:  []string{"golang.org/x/text/unicode/norm"},
+			allow:  []string{own("alloc/generator"), "golang.org/x/text/unicode/norm"},
+			never:  []string{awsModules, own("infra"), own("web"), own("templates")},
+		},
+		{
+			folder: "alloc/generator",
+			std:    []string{"net/http", "os", "log/slog", "encoding/json"},
 			never:  []string{awsModules, own("infra"), own("web"), own("templates")},
 		},
 		{

@@ -17,7 +17,7 @@ const (
 // CheckKind is a scheme for a check character.
 type CheckKind string
 
-// The schemes. A check character stands at the end, behind the separators of the groups.
+// The schemes. A check character stands at the end.
 const (
 	CheckNone    CheckKind = ""
 	CheckLuhn    CheckKind = "luhn"     // ISO/IEC 7812-1; an alphabet of decimal digits only
@@ -40,14 +40,14 @@ type Config struct {
 	Kind Kind
 
 	// Of Random.
-	Alphabet         string    // 2 to 64 distinct printable ASCII characters but space; default digits and upper-case letters
+	Alphabet         string    // 2 to 64 distinct printable ASCII characters but space; default digits and upper-case letters, for luhn and damm digits
 	Length           int       // characters drawn, without prefix, separators and check character, 1 to 64; default 12
 	Prefix           string    // stands before every ID; up to 32 bytes
-	Group            int       // a separator stands after so many characters drawn; 0 for none
-	Separator        string    // one character that is not in the alphabet; default "-" where there are groups
-	CheckChar        CheckKind // over the characters drawn, without prefix and separators
-	WithoutAmbiguous bool      // takes 0 O o 1 I l L 2 Z z 5 S s 8 B and U u V v, where they are, out of the alphabet; see RemoveAmbiguous
-	Block            string    // up to 200 words of 2 or more characters, separated by spaces: no ID contains one, in whatever case; up to 2000 bytes
+	Group            int       // a separator stands behind each so many characters, the check character counted, where more follow; 0 for none
+	Separator        string    // one character, no letter or digit, that is not in the alphabet; default "-" where there are groups
+	CheckChar        CheckKind // over the characters drawn, without prefix and separators; it may be one that is not in the alphabet
+	WithoutAmbiguous bool      // takes 0 O o 1 I l L 2 Z z 5 S s 8 B and U u V v, where they are, out of the alphabet, and makes no ID whose check character is one; see RemoveAmbiguous
+	Block            string    // up to 200 words of 2 or more characters, of letters and digits, separated by spaces; up to 2000 bytes. No ID has one, in whatever case, prefix and check character included, nor where separators stand within it
 
 	// Of Sequence.
 	Sequence string   // name of the sequence
