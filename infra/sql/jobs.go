@@ -3,17 +3,66 @@ package sql
 import (
 	"bytes"
 	"context"
+	dbsql "database/sql"
+	"slices"
 
 	"idpool/alloc"
 )
 
-const jobColumns = `id, kind, pool, of_state, format, client, state, version, created, updated, done, parts, mark, tries, failure`
+const (
+	jobFields = `kind, pool, of_state, format, client, state, version, updated, done, parts, mark, tries, failure,
+		why, started, total, tally, log, input, inputs, input_column`
+	jobColumns = `id, created, ` + jobFields
+	jobValues  = `$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23` // of jobFields
+
+	insertJob = `INSERT INTO jobs (` + jobColumns + `) VALUES ($1, $2, ` + jobValues + `) ON CONFLICT (id) DO NOTHING`
+	updateJob = `UPDATE jobs SET (` + jobFields + `) = (` + jobValues + `) WHERE id = $1 AND created = $2`
+)
+
+// jobRow returns the values of jobColumns.
+func jobRow(j alloc.Job) []any {
+	log, inputs := make([]storedEvent, 0, len(j.Log)), make([]storedInput, 0, len(j.Inputs))
+	for _, e := range j.Log {
+		log = append(log, storedEvent{instant(e.At), e.Text})
+	}
+	for _, in := range j.Inputs {
+		inputs = append(inputs, storedInput(in))
+	}
+	return []any{
+		j.ID, instant(j.Created), j.Kind, j.Pool, j.Of, j.Format, j.By, j.State, j.Version, instant(j.Updated), j.Done, j.Parts, j.Mark, j.Tries, j.Failure,
+		j.Why, optional(j.Started), j.Total, asJSON(new(storedTally(j.Tally))), asJSON(&log), asJSON(new(storedFormat(j.Input))), asJSON(&inputs), j.Column,
+	}
+}
 
 func scanJob(row scanner) (j alloc.Job, err error) {
 	var created, updated int64
-	err = row.Scan(&j.ID, &j.Kind, &j.Pool, &j.Of, &j.Format, &j.By, &j.State, &j.Version, &created, &updated, &j.Done, &j.Parts, &j.Mark, &j.Tries, &j.Failure)
-	j.Created, j.Updated = moment(created), moment(updated)
+	var started dbsql.NullInt64
+	var tally storedTally
+	var log []storedEvent
+	var format storedFormat
+	var inputs []storedInput
+	err = row.Scan(
+		&j.ID, &created, &j.Kind, &j.Pool, &j.Of, &j.Format, &j.By, &j.State, &j.Version, &updated, &j.Done, &j.Parts, &j.Mark, &j.Tries, &j.Failure,
+		&j.Why, &started, &j.Total, asJSON(&tally), asJSON(&log), asJSON(&format), asJSON(&inputs), &j.Column)
+	j.Created, j.Updated, j.Started = moment(created), moment(updated), momentOf(started)
+	j.Tally, j.Input = alloc.Tally(tally), alloc.SeedFormat(format)
+	for _, e := range log {
+		j.Log = append(j.Log, alloc.JobEvent{At: moment(e.At), Text: e.Text})
+	}
+	for _, in := range inputs {
+		j.Inputs = append(j.Inputs, alloc.JobInput(in))
+	}
 	return j, err
+}
+
+// keptJob is a copy of the job for a step that may outlive its caller, with its times as the columns give them back.
+func keptJob(j alloc.Job) alloc.Job {
+	j.Created, j.Updated, j.Started = plainTime(j.Created), plainTime(j.Updated), plainTime(j.Started)
+	j.Log, j.Inputs = slices.Clone(j.Log), slices.Clone(j.Inputs)
+	for i := range j.Log {
+		j.Log[i].At = plainTime(j.Log[i].At)
+	}
+	return j
 }
 
 // jobsSince is the moment before which a job must not have been made to count.
@@ -33,19 +82,20 @@ func (t *tx) job(id alloc.JobID, since int64) (alloc.Job, error) {
 
 // CreateJob puts the job at version 1 if its ID is unused.
 func (s *Store) CreateJob(ctx context.Context, j alloc.Job) error {
+	j = keptJob(j)
+	j.Version = 1
 	_, err := write(ctx, s.writer, func(t *tx) (int64, error) {
 		since := s.jobsSince()
 		for _, expired := range []string{
 			`DELETE FROM parts WHERE job IN (SELECT id FROM jobs WHERE id = $1 AND created <= $2)`,
+			`DELETE FROM inputs WHERE job IN (SELECT id FROM jobs WHERE id = $1 AND created <= $2)`,
 			`DELETE FROM jobs WHERE id = $1 AND created <= $2`,
 		} {
 			if _, err := t.exec(expired, j.ID, since); err != nil {
 				return 0, err
 			}
 		}
-		return t.exec(`INSERT INTO jobs (`+jobColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING`,
-			j.ID, j.Kind, j.Pool, j.Of, j.Format, j.By, j.State, instant(j.Created), instant(j.Updated), j.Done, j.Parts, j.Mark, j.Tries, j.Failure)
+		return t.exec(insertJob, jobRow(j)...)
 	})
 	return err
 }
@@ -57,22 +107,21 @@ func (s *Store) Job(ctx context.Context, id alloc.JobID) (alloc.Job, error) {
 
 // ChangeJob replaces the job at version from. When it was made stays.
 func (s *Store) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) (alloc.Job, error) {
+	j = keptJob(j)
 	return write(ctx, s.writer, func(t *tx) (alloc.Job, error) {
 		present, err := t.job(j.ID, s.jobsSince())
 		if err != nil {
 			return alloc.Job{}, err
 		}
 		changed := j
-		changed.Created, changed.Updated, changed.Version = present.Created, moment(instant(j.Updated)), from+1
+		changed.Created, changed.Version = present.Created, from+1
 		if repeatedChange(present.Version, from) && present.Equal(changed) {
 			return present, nil
 		}
 		if present.Version != from {
 			return alloc.Job{}, alloc.VersionMismatch("job", string(j.ID), present.Version)
 		}
-		_, err = t.exec(`UPDATE jobs SET kind = $2, pool = $3, of_state = $4, format = $5, client = $6, state = $7, version = $8,
-				updated = $9, done = $10, parts = $11, mark = $12, tries = $13, failure = $14 WHERE id = $1`,
-			j.ID, j.Kind, j.Pool, j.Of, j.Format, j.By, j.State, changed.Version, instant(j.Updated), j.Done, j.Parts, j.Mark, j.Tries, j.Failure)
+		_, err = t.exec(updateJob, jobRow(changed)...)
 		return changed, err
 	})
 }
@@ -92,6 +141,40 @@ func (s *Store) ListJobs(ctx context.Context, before alloc.JobID, limit int) ([]
 	})
 }
 
+// openJobs has the condition of the index of jobs that go on, which is that of JobState.Ended.
+const openJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE state NOT IN ('done', 'failed', 'cancelled') AND id > $1 AND created > $2 ORDER BY id LIMIT $3`
+
+// OpenJobs returns at most limit jobs that have not ended, the oldest first, after the one given.
+func (s *Store) OpenJobs(ctx context.Context, after alloc.JobID, limit int) ([]alloc.Job, error) {
+	return read(ctx, s.reader, func(t *tx) ([]alloc.Job, error) {
+		return list(t, scanJob, openJobs, after, s.jobsSince(), limit)
+	})
+}
+
+// PutInput keeps a piece of a job's input under the name if there is none of that name yet.
+func (s *Store) PutInput(ctx context.Context, job alloc.JobID, name string, data []byte) error {
+	data = bytes.Clone(data) // the step may outlive this call
+	_, err := write(ctx, s.writer, func(t *tx) (int64, error) {
+		if _, err := t.job(job, s.jobsSince()); err != nil {
+			return 0, err
+		}
+		return t.exec(`INSERT INTO inputs (job, name, data) VALUES ($1, $2, $3) ON CONFLICT (job, name) DO NOTHING`, job, name, blob(data))
+	})
+	return err
+}
+
+// Input reads a piece of a job's input.
+func (s *Store) Input(ctx context.Context, job alloc.JobID, name string) ([]byte, error) {
+	return read(ctx, s.reader, func(t *tx) (data []byte, err error) {
+		found, err := t.row(`SELECT data FROM inputs JOIN jobs ON id = job WHERE job = $1 AND name = $2 AND created > $3`,
+			[]any{job, name, s.jobsSince()}, &data)
+		if err == nil && !found {
+			err = alloc.JobNotFound(job)
+		}
+		return data, err
+	})
+}
+
 // PutPart keeps part n of a job's result if there is none of that number yet.
 func (s *Store) PutPart(ctx context.Context, job alloc.JobID, n int, p alloc.Part) error {
 	p.Data = bytes.Clone(p.Data) // the step may outlive this call
@@ -99,8 +182,8 @@ func (s *Store) PutPart(ctx context.Context, job alloc.JobID, n int, p alloc.Par
 		if _, err := t.job(job, s.jobsSince()); err != nil {
 			return 0, err
 		}
-		return t.exec(`INSERT INTO parts (job, k, data, ids, next) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (job, k) DO NOTHING`,
-			job, n, blob(p.Data), p.IDs, p.Next)
+		return t.exec(`INSERT INTO parts (job, k, data, ids, next, tally) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (job, k) DO NOTHING`,
+			job, n, blob(p.Data), p.IDs, p.Next, asJSON(new(storedTally(p.Tally))))
 	})
 	return err
 }
@@ -108,8 +191,10 @@ func (s *Store) PutPart(ctx context.Context, job alloc.JobID, n int, p alloc.Par
 // Part reads part n of a job's result.
 func (s *Store) Part(ctx context.Context, job alloc.JobID, n int) (alloc.Part, error) {
 	return read(ctx, s.reader, func(t *tx) (p alloc.Part, err error) {
-		found, err := t.row(`SELECT data, ids, next FROM parts JOIN jobs ON id = job WHERE job = $1 AND k = $2 AND created > $3`,
-			[]any{job, n, s.jobsSince()}, &p.Data, &p.IDs, &p.Next)
+		var tally storedTally
+		found, err := t.row(`SELECT data, ids, next, p.tally FROM parts p JOIN jobs ON id = job WHERE job = $1 AND k = $2 AND created > $3`,
+			[]any{job, n, s.jobsSince()}, &p.Data, &p.IDs, &p.Next, asJSON(&tally))
+		p.Tally = alloc.Tally(tally)
 		if err == nil && !found {
 			err = alloc.JobNotFound(job)
 		}

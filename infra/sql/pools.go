@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"idpool/alloc"
+	"idpool/alloc/generator"
 )
 
 // poolRow is a pool with the number that other tables know it by.
@@ -13,13 +14,16 @@ type poolRow struct {
 }
 
 // selectPool reads pools; a condition follows.
-const selectPool = `SELECT pool, name, description, policy, fold_case, max_batch, on_release, require_key, state, version, created FROM pools `
+const selectPool = `SELECT pool, name, description, policy, fold_case, max_batch, on_release, require_key,
+		generator, low, target, low_hours, target_hours, state, version, created FROM pools `
 
 func scanPool(row scanner) (p poolRow, err error) {
 	var created int64
-	err = row.Scan(&p.number, &p.Name, &p.Config.Description, &p.Config.Policy, &p.Config.FoldCase, &p.Config.MaxBatch,
-		&p.Config.OnRelease, &p.Config.RequireKey, &p.State, &p.Version, &created)
-	p.Created = moment(created)
+	var gen storedGenerator
+	c, m := &p.Config, &p.Config.Marks
+	err = row.Scan(&p.number, &p.Name, &c.Description, &c.Policy, &c.FoldCase, &c.MaxBatch, &c.OnRelease, &c.RequireKey,
+		asJSON(&gen), &m.Low, &m.Target, &m.LowHours, &m.TargetHours, &p.State, &p.Version, &created)
+	c.Generator, p.Created = generator.Config(gen), moment(created)
 	return p, err
 }
 
@@ -46,10 +50,12 @@ func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		created bool
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
-		inserted, err := t.exec(`INSERT INTO pools (name, description, policy, fold_case, max_batch, on_release, require_key, state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9) ON CONFLICT (name) DO NOTHING`,
+		m := config.Marks
+		inserted, err := t.exec(`INSERT INTO pools (name, description, policy, fold_case, max_batch, on_release, require_key,
+				generator, low, target, low_hours, target_hours, state, version, created)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $14) ON CONFLICT (name) DO NOTHING`,
 			name, config.Description, config.Policy, config.FoldCase, config.MaxBatch, config.OnRelease, config.RequireKey,
-			alloc.PoolActive, instant(s.clock()))
+			generatorColumn(config.Generator), m.Low, m.Target, m.LowHours, m.TargetHours, alloc.PoolActive, instant(s.clock()))
 		if err != nil {
 			return answer{}, err
 		}
@@ -99,8 +105,11 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 			return alloc.Pool{}, err
 		}
 		p.Config, p.Version = config, p.Version+1
-		_, err = t.exec(`UPDATE pools SET description = $2, max_batch = $3, on_release = $4, require_key = $5, version = $6 WHERE pool = $1`,
-			p.number, config.Description, config.MaxBatch, config.OnRelease, config.RequireKey, p.Version)
+		m := config.Marks
+		_, err = t.exec(`UPDATE pools SET description = $2, max_batch = $3, on_release = $4, require_key = $5, version = $6,
+				generator = $7, low = $8, target = $9, low_hours = $10, target_hours = $11 WHERE pool = $1`,
+			p.number, config.Description, config.MaxBatch, config.OnRelease, config.RequireKey, p.Version,
+			generatorColumn(config.Generator), m.Low, m.Target, m.LowHours, m.TargetHours)
 		return p.Pool, err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -27,37 +28,84 @@ func (s *Store) seed(t *tx, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 	if err := p.CheckSeed(); err != nil {
 		return nil, err
 	}
-	if p.Config.Policy != alloc.PolicyForget {
-		return t.add(p, b, 0, s.clock())
-	}
-	batch := batchDigest(b.IDs)
-	outcomes, found, err := t.seedBatch(p, b.Job, batch)
-	if err != nil || found {
-		return outcomes, err
-	}
-	at := s.clock()
-	if outcomes, err = t.add(p, b, alloc.Generation(at.Unix()), at); err != nil {
+	room, err := t.room(p, b.UpTo)
+	if err != nil {
 		return nil, err
 	}
-	_, err = t.exec(`INSERT INTO seed_batches (pool, job, digest, outcomes, at) VALUES ($1, $2, $3, $4, $5)`,
-		p.number, b.Job, batch, encodeOutcomes(outcomes), instant(at))
+	if p.Config.Policy != alloc.PolicyForget {
+		return t.add(p, b, room, 0, s.clock())
+	}
+	return t.addOnce(p, b, room, s.clock())
+}
+
+// room is how many IDs the pool takes: all that come, or as many as are missing to what is to be available.
+func (t *tx) room(p poolRow, upTo alloc.Count) (alloc.Count, error) {
+	if upTo == 0 {
+		return math.MaxInt64, nil
+	}
+	var free alloc.Count
+	found, err := t.row(`SELECT n_free FROM levels WHERE pool = $1`, []any{p.number}, &free)
+	if err == nil && !found {
+		err = lostCounts(p.Name)
+	}
+	return max(0, upTo-free), err
+}
+
+// addOnce is add for a pool that forgets: by the record of the batch it knows what is done of it. Only what was not needed
+// then is looked at again.
+func (t *tx) addOnce(p poolRow, b alloc.SeedBatch, room alloc.Count, at time.Time) ([]alloc.SeedOutcome, error) {
+	digest := batchDigest(b.IDs)
+	before, err := t.seedBatch(p, b.Job, digest)
+	if err != nil || len(before) > 0 && !slices.Contains(before, alloc.SeedUnneeded) {
+		return before, err
+	}
+	rest := b
+	if len(before) > 0 {
+		rest.IDs = nil
+		for i, id := range b.IDs {
+			if before[i] == alloc.SeedUnneeded {
+				rest.IDs = append(rest.IDs, id)
+			}
+		}
+	}
+	outcomes, err := t.add(p, rest, room, alloc.Generation(at.Unix()), at)
+	if err != nil {
+		return nil, err
+	}
+	if len(before) > 0 {
+		for i, o := range before {
+			if o == alloc.SeedUnneeded {
+				before[i], outcomes = outcomes[0], outcomes[1:]
+			}
+		}
+		outcomes = before
+	}
+	_, err = t.exec(keepBatch, p.number, b.Job, digest, encodeOutcomes(outcomes), instant(at))
 	return outcomes, err
 }
 
-// add puts the IDs that are not there and says what became of each.
-func (t *tx) add(p poolRow, b alloc.SeedBatch, g alloc.Generation, now time.Time) ([]alloc.SeedOutcome, error) {
+const keepBatch = `INSERT INTO seed_batches (pool, job, digest, outcomes, at) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (pool, job, digest) DO UPDATE SET outcomes = excluded.outcomes`
+
+// add puts the IDs that are not there, as long as there is room, and says what became of each.
+func (t *tx) add(p poolRow, b alloc.SeedBatch, room alloc.Count, g alloc.Generation, now time.Time) ([]alloc.SeedOutcome, error) {
 	outcomes := make([]alloc.SeedOutcome, 0, len(b.IDs))
 	by := tally{}
 	for _, id := range b.IDs {
-		inserted, err := t.put(p, b.Job, id, g, now, by)
-		if err != nil {
-			return nil, err
-		}
-		outcome := alloc.SeedAdded
-		if !inserted {
-			if outcome, err = t.present(p, b, id); err != nil {
+		if room > 0 {
+			inserted, err := t.put(p, b.Job, id, g, now, by)
+			if err != nil {
 				return nil, err
 			}
+			if inserted {
+				room--
+				outcomes = append(outcomes, alloc.SeedAdded)
+				continue
+			}
+		}
+		outcome, err := t.present(p, b, id)
+		if err != nil {
+			return nil, err
 		}
 		outcomes = append(outcomes, outcome)
 	}
@@ -85,15 +133,17 @@ func (t *tx) put(p poolRow, job alloc.JobID, id alloc.ID, g alloc.Generation, no
 	return true, nil
 }
 
-// present says what to answer for an ID that is there already. A batch is put as a whole: one that this job has put before
-// was carried to its end.
+// present says what to answer for an ID that was not put: it is there already, or there was no room for it. A batch is put
+// as a whole: one that this job has put before was carried to its end.
 func (t *tx) present(p poolRow, b alloc.SeedBatch, id alloc.ID) (alloc.SeedOutcome, error) {
 	var state alloc.State
 	var putBy alloc.JobID
-	if _, err := t.row(`SELECT state, job FROM ids WHERE pool = $1 AND id = $2`, []any{p.number, id}, &state, &putBy); err != nil {
-		return "", err
-	}
+	found, err := t.row(`SELECT state, job FROM ids WHERE pool = $1 AND id = $2`, []any{p.number, id}, &state, &putBy)
 	switch {
+	case err != nil:
+		return "", err
+	case !found:
+		return alloc.SeedUnneeded, nil
 	case putBy == b.Job && !b.Keyless:
 		return alloc.SeedAdded, nil
 	case state == alloc.StateFree, state == alloc.StateReturning:
@@ -103,19 +153,18 @@ func (t *tx) present(p poolRow, b alloc.SeedBatch, id alloc.ID) (alloc.SeedOutco
 	}
 }
 
-// seedBatch reads what a batch became when the job put it before.
-func (t *tx) seedBatch(p poolRow, job alloc.JobID, batch string) ([]alloc.SeedOutcome, bool, error) {
+// seedBatch reads what a batch became when the job put it before; none if it did not.
+func (t *tx) seedBatch(p poolRow, job alloc.JobID, digest string) ([]alloc.SeedOutcome, error) {
 	var letters string
-	found, err := t.row(`SELECT outcomes FROM seed_batches WHERE pool = $1 AND job = $2 AND digest = $3`, []any{p.number, job, batch}, &letters)
+	found, err := t.row(`SELECT outcomes FROM seed_batches WHERE pool = $1 AND job = $2 AND digest = $3`, []any{p.number, job, digest}, &letters)
 	if err != nil || !found {
-		return nil, false, err
+		return nil, err
 	}
-	outcomes, err := decodeOutcomes(letters)
-	return outcomes, true, err
+	return decodeOutcomes(letters)
 }
 
 // outcomeLetters are how outcomes are kept.
-var outcomeLetters = map[alloc.SeedOutcome]byte{alloc.SeedAdded: 'a', alloc.SeedDuplicate: 'd', alloc.SeedConflict: 'c'}
+var outcomeLetters = map[alloc.SeedOutcome]byte{alloc.SeedAdded: 'a', alloc.SeedDuplicate: 'd', alloc.SeedConflict: 'c', alloc.SeedUnneeded: 'u'}
 
 func encodeOutcomes(outcomes []alloc.SeedOutcome) string {
 	letters := make([]byte, 0, len(outcomes))

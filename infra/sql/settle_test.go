@@ -257,7 +257,7 @@ func TestReleaseIsRepeatedAfterAChangeOfPolicy(t *testing.T) {
 	wantCounts(t, s, path, "p")
 }
 
-// One sweep ends and frees a bounded number and says that there are more.
+// One sweep ends and frees a bounded number, says that there are more, and counts each statement that it ran.
 func TestReturnsAreBounded(t *testing.T) {
 	s, path, now := clocked(t)
 	filled(t, s, "p", 1500)
@@ -266,7 +266,8 @@ func TestReturnsAreBounded(t *testing.T) {
 	}
 	*now = now.Add(time.Minute)
 	for _, want := range []alloc.SweepReport{
-		{Pool: "p", Returned: 1000, More: true}, {Pool: "p", Returned: 500},
+		{Pool: "p", Returned: 1000, More: true, Calls: 1015, Writes: 1003}, // 1 ends the holds, 1 counts, 1 keeps a sample
+		{Pool: "p", Returned: 500, Calls: 515, Writes: 502},                // the minute has its sample
 	} {
 		got, err := s.Sweep(t.Context(), "p")
 		if err != nil || got != want {

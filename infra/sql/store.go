@@ -98,6 +98,14 @@ func instant(t time.Time) int64 { return t.UnixNano() }
 
 func moment(n int64) time.Time { return time.Unix(0, n).UTC() }
 
+// plainTime is a time as its column gives it back; the zero time stays.
+func plainTime(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return moment(instant(t))
+}
+
 // optional and momentOf do so where the zero time, NULL in the column, stands for none.
 func optional(t time.Time) *int64 {
 	if t.IsZero() {

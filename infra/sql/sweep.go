@@ -23,8 +23,10 @@ const (
 	expireKeptKeys  = `DELETE FROM kept_keys WHERE hash IN (SELECT hash FROM kept_keys WHERE expires <= $1 ORDER BY expires LIMIT $2)`
 	expireParts     = `DELETE FROM parts WHERE part IN
 		(SELECT part FROM jobs JOIN parts ON job = id WHERE created <= $1 ORDER BY created LIMIT $2)`
-	expireJobs = `DELETE FROM jobs WHERE id IN
-		(SELECT id FROM jobs WHERE created <= $1 AND NOT EXISTS (SELECT 1 FROM parts WHERE job = id) ORDER BY created LIMIT $2)`
+	expireInputs = `DELETE FROM inputs WHERE piece IN
+		(SELECT piece FROM jobs JOIN inputs ON job = id WHERE created <= $1 ORDER BY created LIMIT $2)`
+	expireJobs = `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE created <= $1
+		AND NOT EXISTS (SELECT 1 FROM parts WHERE job = id) AND NOT EXISTS (SELECT 1 FROM inputs WHERE job = id) ORDER BY created LIMIT $2)`
 	expireBatches = `DELETE FROM seed_batches WHERE (pool, job, digest) IN
 		(SELECT pool, job, digest FROM seed_batches WHERE pool = $1 AND at <= $2 ORDER BY at LIMIT $3)`
 )
@@ -50,7 +52,13 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 		if err != nil {
 			return alloc.SweepReport{}, err
 		}
-		return alloc.SweepReport{Pool: pool, Returned: returned, More: late || due || rest}, nil
+		if err := t.samplePool(p, now); err != nil {
+			return alloc.SweepReport{}, err
+		}
+		return alloc.SweepReport{
+			Pool: pool, Returned: returned, More: late || due || rest,
+			Calls: t.calls, Writes: t.writes,
+		}, nil
 	})
 }
 
@@ -66,8 +74,11 @@ func (t *tx) expire(p poolRow, now time.Time) (more bool, err error) {
 		{expireLeaseKeys, []any{instant(now)}, sweepRows},
 		{expireKeptKeys, []any{instant(now)}, sweepBlobs},
 		{expireParts, []any{instant(now.Add(-alloc.JobRetention))}, sweepBlobs},
+		{expireInputs, []any{instant(now.Add(-alloc.JobRetention))}, sweepBlobs},
 		{expireJobs, []any{instant(now.Add(-alloc.JobRetention))}, sweepRows},
 		{expireBatches, []any{p.number, instant(now.Add(-seedRetention))}, sweepRows},
+		{expirePoolSamples, []any{p.number, minuteOf(now.Add(-alloc.SampleRetention))}, sweepRows},
+		{expireSequenceSamples, []any{minuteOf(now.Add(-alloc.SampleRetention))}, sweepRows},
 	} {
 		removed, err := t.exec(e.query, append(e.args, e.limit)...)
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	dbsql "database/sql"
 	"errors"
 	"sync"
+
+	"idpool/alloc"
 )
 
 // tx is what a step sees of its transaction: prepared statements by their text. An error of it is the engine's own;
@@ -12,11 +14,20 @@ import (
 type tx struct {
 	ctx     context.Context
 	prepare func(ctx context.Context, query string) (*dbsql.Stmt, error)
+
+	calls  alloc.Count // statements run so far
+	writes alloc.Count // of these, those that changed rows
+}
+
+// stmt returns the prepared statement of a call.
+func (t *tx) stmt(query string) (*dbsql.Stmt, error) {
+	t.calls++
+	return t.prepare(t.ctx, query)
 }
 
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	stmt, err := t.prepare(t.ctx, query)
+	stmt, err := t.stmt(query)
 	if err != nil {
 		return 0, err
 	}
@@ -24,12 +35,16 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return result.RowsAffected()
+	changed, err := result.RowsAffected()
+	if changed > 0 {
+		t.writes++
+	}
+	return changed, err
 }
 
 // row reads the first row into dest; false if there is none.
 func (t *tx) row(query string, args []any, dest ...any) (bool, error) {
-	stmt, err := t.prepare(t.ctx, query)
+	stmt, err := t.stmt(query)
 	if err != nil {
 		return false, err
 	}
@@ -45,7 +60,7 @@ type scanner interface{ Scan(dest ...any) error }
 
 // list reads all rows, each with scan.
 func list[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	stmt, err := t.prepare(t.ctx, query)
+	stmt, err := t.stmt(query)
 	if err != nil {
 		return nil, err
 	}

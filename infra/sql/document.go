@@ -1,0 +1,92 @@
+package sql
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+
+	"idpool/alloc"
+	"idpool/alloc/generator"
+)
+
+// document is a column that holds a value as JSON.
+type document[T any] struct{ of *T }
+
+// asJSON is the value for a column, or the place for what is read of it.
+func asJSON[T any](of *T) document[T] { return document[T]{of} }
+
+// Value implements driver.Valuer.
+func (d document[T]) Value() (driver.Value, error) {
+	text, err := json.Marshal(d.of)
+	return string(text), err
+}
+
+// Scan implements sql.Scanner. NULL leaves the value as it is.
+func (d document[T]) Scan(column any) error {
+	switch text := column.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), d.of)
+	}
+	return fmt.Errorf("a column of JSON has a %T", column)
+}
+
+// How values of the domain are written as JSON. Each is converted to its type and back, which the compiler allows only
+// while they have the same fields: a field that is added there must be added here, and one that is renamed there keeps
+// its name in the file.
+type (
+	storedGenerator struct {
+		Kind             generator.Kind      `json:"kind"`
+		Alphabet         string              `json:"alphabet,omitzero"`
+		Length           int                 `json:"length,omitzero"`
+		Prefix           string              `json:"prefix,omitzero"`
+		Group            int                 `json:"group,omitzero"`
+		Separator        string              `json:"separator,omitzero"`
+		CheckChar        generator.CheckKind `json:"check,omitzero"`
+		WithoutAmbiguous bool                `json:"without_ambiguous,omitzero"`
+		Block            string              `json:"block,omitzero"`
+		Sequence         string              `json:"sequence,omitzero"`
+		Format           string              `json:"format,omitzero"`
+		Overflow         generator.Overflow  `json:"overflow,omitzero"`
+		TimeZone         string              `json:"time_zone,omitzero"`
+	}
+
+	storedTally struct {
+		Added     alloc.Count `json:"added,omitzero"`
+		Duplicate alloc.Count `json:"duplicate,omitzero"`
+		Conflict  alloc.Count `json:"conflict,omitzero"`
+		Invalid   alloc.Count `json:"invalid,omitzero"`
+		Free      alloc.Count `json:"free,omitzero"`
+		Held      alloc.Count `json:"held,omitzero"`
+		Claimed   alloc.Count `json:"claimed,omitzero"`
+		Returning alloc.Count `json:"returning,omitzero"`
+		Retired   alloc.Count `json:"retired,omitzero"`
+	}
+
+	storedFormat struct {
+		CSV    bool             `json:"csv,omitzero"`
+		Column string           `json:"column,omitzero"`
+		Header alloc.HeaderMode `json:"header,omitzero"`
+	}
+
+	storedInput struct {
+		Digest  string      `json:"digest"`
+		Pieces  int         `json:"pieces"`
+		Entries alloc.Count `json:"entries"`
+		Lines   int         `json:"lines"`
+	}
+
+	storedEvent struct {
+		At   int64  `json:"at"` // as the columns of times
+		Text string `json:"text"`
+	}
+)
+
+// generatorColumn is the column's value of a generator: NULL for none.
+func generatorColumn(c generator.Config) any {
+	if c == (generator.Config{}) {
+		return nil
+	}
+	return asJSON(new(storedGenerator(c)))
+}
