@@ -123,6 +123,16 @@ func (s *Store) ListCredentials(ctx context.Context, after alloc.CredentialID, l
 // listed gives what stands behind the entries of a catalogue, in the query's order, until limit were given; an entry
 // behind which nothing is, or nothing that counts any more, is passed over. The bound of the query itself is not given: it is what a page before ended with.
 func (s *Store) listed(ctx context.Context, q Query, limit int, key func(sk string) Key, give func(sk string, it Item) error) error {
+	return s.behind(ctx, q, limit, key, func(entry, it Item) (given bool, err error) {
+		if it == nil || expired(it, s.now()) {
+			return false, nil
+		}
+		return true, give(entry.Str(AttrSK), it)
+	})
+}
+
+// behind is listed for who decides by himself of each entry, and what stands behind it, whether it is given.
+func (s *Store) behind(ctx context.Context, q Query, limit int, key func(sk string) Key, give func(entry, it Item) (bool, error)) error {
 	bound := &q.From
 	if q.Descending {
 		bound = &q.To
@@ -145,13 +155,16 @@ func (s *Store) listed(ctx context.Context, q Query, limit int, key func(sk stri
 			}
 		}
 		for i, it := range found {
-			if it == nil || expired(it, s.now()) || given == limit {
-				continue
+			if given == limit {
+				break
 			}
-			if err := give(entries[i].Str(AttrSK), it); err != nil {
+			ok, err := give(entries[i], it)
+			if err != nil {
 				return err
 			}
-			given++
+			if ok {
+				given++
+			}
 		}
 		if !page.More || len(page.Items) == 0 {
 			return nil

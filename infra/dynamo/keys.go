@@ -58,7 +58,7 @@ const (
 	AttrNext      = "nx" // of a head: next chunk to lease
 	AttrTail      = "tl" // of a head: number of published chunks
 	AttrPublished = "pb" // of a head: listings in all published chunks
-	AttrSeeded    = "sd" // of a head: IDs ever added; of a chunk: how many of its listings are of IDs added by it
+	AttrSeeded    = "sd" // of a head: IDs ever added; of a chunk: how many of its listings are of IDs added by it; of a sample: as of a head
 	AttrSeries    = "se" // of a head: the chunk series, raised by a rebuild
 	AttrRebuild   = "rb" // of a head: there while a rebuild is on
 	AttrLeasedAt  = "la" // of a head: when stock was leased last, in milliseconds
@@ -95,7 +95,7 @@ const (
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
 	AttrMarked = "mk" // of a batch: groups of IDs that have been put and may have been published
 	AttrOthers = "ot" // of a batch: which IDs of those groups others have put, a bit for each; absent for none
-	AttrAvail  = "av" // of a sample of the level
+	AttrAvail  = "av" // of a sample: IDs available, or numbers left
 )
 
 // Values of AttrState in batches of a seeding job, and in the catalogue.
