@@ -152,7 +152,7 @@ func verified(r *http.Request, verify Verifier, token string) (alloc.Caller, err
 
 // checkExpiry refuses a caller whose credential has ended: whoever verified it may have done so a while ago.
 func checkExpiry(r *http.Request, caller alloc.Caller) error {
-	if !caller.Expires.IsZero() && !received(r.Context()).Before(caller.Expires) {
+	if !caller.Expires.IsZero() && !Received(r.Context()).Before(caller.Expires) {
 		return alloc.Errorf(alloc.CodeUnauthenticated, "the credential has expired; ask an administrator for another")
 	}
 	return nil

@@ -66,8 +66,8 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// received is when the request that ctx belongs to came.
-func received(ctx context.Context) time.Time {
+// Received is when the request that ctx belongs to came.
+func Received(ctx context.Context) time.Time {
 	if e, ok := ctx.Value(eventKey{}).(*event); ok {
 		return e.received
 	}

@@ -113,16 +113,23 @@ func decode(data []byte, fields []field) error {
 	if len(bytes.Trim(data, " \t\r\n")) == 0 {
 		return nil
 	}
-	return readObject("the body", data, func(name string, value []byte) error {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+	return readMembers("the body", "", data, fields)
+}
+
+// readMembers reads an object with members that are all known, each at most once. within is what the names of the fields
+// have before those of the members.
+func readMembers(what, within string, data []byte, fields []field) error {
+	return readObject(what, data, func(name string, value []byte) error {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == within+name })
 		if i < 0 {
-			return unknownField(name, fields)
+			return unknownField(within, name, fields)
 		}
 		return fields[i].read(value)
 	})
 }
 
-func unknownField(name string, fields []field) error {
+func unknownField(within, name string, fields []field) error {
+	name = within + name
 	if len(fields) == 0 {
 		return alloc.Errorf(alloc.CodeInvalidRequest, "the field %s is not known; this request takes no fields", quote(name))
 	}

@@ -19,7 +19,7 @@ type field struct {
 }
 
 // whole reads a JSON number without fraction. Its range is for the service to check.
-func whole[T ~int64](name string, to *T) field {
+func whole[T ~int | ~int64](name string, to *T) field {
 	return field{name, func(value []byte) error {
 		if kindOf(value) != "a number" {
 			return wrongType(name, "a whole number such as 5", value)
@@ -103,14 +103,21 @@ func moment(name string, to *time.Time) field {
 		if err != nil {
 			return err
 		}
-		t, err := time.Parse(time.RFC3339, s)
-		t = t.UTC()
-		if err != nil || t.Year() < 1 || t.Year() > 9999 || t.Truncate(time.Second).IsZero() {
-			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be a time such as 2030-01-31T12:00:00Z", name)
+		t, err := parseMoment(name, s)
+		if err == nil {
+			*to = t
 		}
-		*to = t
-		return nil
+		return err
 	}}
+}
+
+func parseMoment(name, s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	t = t.UTC()
+	if err != nil || t.Year() < 1 || t.Year() > 9999 || t.Truncate(time.Second).IsZero() {
+		return time.Time{}, alloc.Errorf(alloc.CodeInvalidRequest, "%s must be a time such as 2030-01-31T12:00:00Z", name)
+	}
+	return t, nil
 }
 
 // text reads a string.
@@ -129,6 +136,27 @@ func flag(name string, to *bool) field {
 			return wrongType(name, "true or false", value)
 		}
 		*to = value[0] == 't'
+		return nil
+	}}
+}
+
+// object reads an object with members of its own, or null for none. The names of its fields have its own before them, with
+// a dot between: so a refusal says where in the body it is.
+func object[T any, P body[T]](name string, to **T) field {
+	return field{name, func(value []byte) error {
+		switch kindOf(value) {
+		case "null":
+			*to = nil
+			return nil
+		case "an object":
+		default:
+			return wrongType(name, "an object, or null for none", value)
+		}
+		in := new(T)
+		if err := readMembers(name, name+".", value, P(in).fields()); err != nil {
+			return err
+		}
+		*to = in
 		return nil
 	}}
 }

@@ -55,13 +55,16 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 	return a, err
 }
 
-// needed is what the caller must be permitted, and on which name. Whether it is, the service says. With a key the one thing
-// that is done to a job is that it is cancelled.
+// needed is what the caller must be permitted, and on which name. Whether it is, the service says. What is done to a job with a
+// key is that it is cancelled, or that it gets its file: then whoever may read it is told what it is on.
 func (rt served) needed(ctx context.Context, q request) (alloc.Action, string, error) {
-	switch rt.On {
-	case Everything:
+	switch {
+	case rt.On == Everything:
 		return rt.Need, Everything, nil
-	case onJob:
+	case rt.On == onJob && rt.Need == alloc.ActionSeed:
+		j, err := rt.svc.Job(ctx, q.job())
+		return rt.Need, string(j.Pool), err
+	case rt.On == onJob:
 		need, on, err := rt.svc.NeedToCancel(ctx, q.job())
 		return need, string(on), err
 	}
@@ -71,9 +74,14 @@ func (rt served) needed(ctx context.Context, q request) (alloc.Action, string, e
 // resource is what the path names: with client and operation it is the scope of a key.
 func (rt served) resource(q request) string {
 	for _, on := range []string{onPool, onSequence, onJob, "credential"} {
-		if name := q.http.PathValue(on); name != "" {
-			return on + "/" + name
+		name := q.http.PathValue(on)
+		if name == "" {
+			continue
 		}
+		if n := q.http.PathValue(onInput); n != "" {
+			name += "/" + onInput + "/" + n
+		}
+		return on + "/" + name
 	}
 	return ""
 }

@@ -104,19 +104,27 @@ func nextPage(r *http.Request, next alloc.Cursor) string {
 	return "<?" + query.Encode() + `>; rel="next"`
 }
 
-// defaultPage is how many entries a list has when the query does not say.
-const defaultPage = 50
+// How many entries a page of a list has: at most, and when the query does not say.
+const (
+	maxPage     = 100
+	defaultPage = 50
+)
 
-// page says which part of a list the client wants: from which cursor on ("": from the beginning), and how much. The
-// service checks both.
+// page says which part of a list the client wants: from which cursor on ("": from the beginning), which the service checks,
+// and how much.
 func (q request) page() (cursor alloc.Cursor, limit int, err error) {
-	cursor, limit = alloc.Cursor(q.query.Get("cursor")), defaultPage
-	if q.query.Has("limit") {
-		n, err := strconv.ParseUint(q.query.Get("limit"), 10, 16)
-		if err != nil {
-			return "", 0, alloc.Errorf(alloc.CodeInvalidCount, "limit must be 1 to 100")
-		}
-		limit = int(n)
+	limit, err = q.limit(maxPage, defaultPage)
+	return alloc.Cursor(q.query.Get("cursor")), limit, err
+}
+
+// limit is how many entries the client wants at most.
+func (q request) limit(most, without int) (int, error) {
+	if !q.query.Has("limit") {
+		return without, nil
 	}
-	return cursor, limit, nil
+	n, err := strconv.ParseUint(q.query.Get("limit"), 10, 16)
+	if err != nil || n < 1 || n > uint64(most) {
+		return 0, alloc.Errorf(alloc.CodeInvalidCount, "limit must be 1 to %d", most)
+	}
+	return int(n), nil
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,24 +18,28 @@ type poolConfig struct {
 	MaxBatch    alloc.Count     `json:"max_batch"`
 	OnRelease   alloc.OnRelease `json:"on_release"`
 	RequireKey  bool            `json:"require_key"`
+	Generator   *generatorBody  `json:"generator,omitempty"` // nil for none
+	Refill      *marksBody      `json:"refill,omitempty"`    // nil for none
 }
 
 func (b *poolConfig) fields() []field {
 	return []field{
 		text("description", &b.Description), text("policy", &b.Policy), flag("fold_case", &b.FoldCase), positive("max_batch", &b.MaxBatch),
-		text("on_release", &b.OnRelease), flag("require_key", &b.RequireKey),
+		text("on_release", &b.OnRelease), flag("require_key", &b.RequireKey), generatorOf(&b.Generator), object("refill", &b.Refill),
 	}
 }
 
 func newPoolConfig(c alloc.PoolConfig) poolConfig {
 	return poolConfig{
 		Description: c.Description, Policy: c.Policy, FoldCase: c.FoldCase, MaxBatch: c.MaxBatch, OnRelease: c.OnRelease, RequireKey: c.RequireKey,
+		Generator: newGeneratorBody(c.Generator), Refill: newMarksBody(c.Marks),
 	}
 }
 
 func (b *poolConfig) config() alloc.PoolConfig {
 	return alloc.PoolConfig{
 		Description: b.Description, Policy: b.Policy, FoldCase: b.FoldCase, MaxBatch: b.MaxBatch, OnRelease: b.OnRelease, RequireKey: b.RequireKey,
+		Generator: b.Generator.config(), Marks: b.Refill.marks(),
 	}
 }
 
@@ -72,9 +77,7 @@ func newPoolAnswer(p alloc.Pool) poolAnswer {
 
 func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
 	p := newPoolAnswer(s.Pool)
-	if s.LevelError != nil {
-		code, detail := web.Explain(ctx, s.LevelError)
-		p.LevelError = &partialError{code, detail}
+	if p.LevelError = explained(ctx, s.LevelError); p.LevelError != nil {
 		return p
 	}
 	l := s.Level
@@ -128,7 +131,7 @@ type poolsAnswer struct {
 	Next  alloc.Cursor `json:"next_cursor,omitzero"` // what to give as cursor to go on
 }
 
-var poolColumns = []column[poolAnswer]{
+var poolColumns = slices.Concat([]column[poolAnswer]{
 	{"name", func(p poolAnswer) string { return string(p.Name) }},
 	{"state", func(p poolAnswer) string { return string(p.State) }},
 	{"version", func(p poolAnswer) string { return decimal(p.Version) }},
@@ -139,6 +142,7 @@ var poolColumns = []column[poolAnswer]{
 	{"max_batch", func(p poolAnswer) string { return decimal(p.Config.MaxBatch) }},
 	{"on_release", func(p poolAnswer) string { return string(p.Config.OnRelease) }},
 	{"require_key", func(p poolAnswer) string { return strconv.FormatBool(p.Config.RequireKey) }},
+}, fillColumns, []column[poolAnswer]{
 	levelColumn("available", func(l levelAnswer) string { return decimal(l.Available) }),
 	levelColumn("seeded", func(l levelAnswer) string { return decimal(l.Seeded) }),
 	levelColumn("held", func(l levelAnswer) string { return decimal(l.Held) }),
@@ -153,7 +157,7 @@ var poolColumns = []column[poolAnswer]{
 		}
 		return string(p.LevelError.Code)
 	}},
-}
+})
 
 // levelColumn is empty where the level could not be read.
 func levelColumn(name string, value func(levelAnswer) string) column[poolAnswer] {

@@ -21,7 +21,7 @@ type Keys string
 // What a key does. Requests that change nothing are the same however often they come: a key that comes with one is not
 // looked at, as there are clients that send one with everything.
 const (
-	KeysIgnored  Keys = ""         // nothing
+	KeysIgnored  Keys = ""         // nothing: the route changes nothing
 	KeysOwn      Keys = "own"      // the operation has records of its own for it
 	KeysAnswered Keys = "answered" // the first answer is kept and given again: see keyed.go
 )
@@ -42,6 +42,8 @@ type Route struct {
 	On   string
 	Open bool // for everybody, without a credential
 
+	NeedOf map[alloc.JobKind]alloc.Action // on a job, in place of Need: what its kind needs
+
 	Query       []string // the query parameters that it knows; others are refused
 	Keys        Keys
 	Conditional bool // it takes If-Match; one that changes something and does not, refuses it
@@ -51,7 +53,7 @@ type Route struct {
 }
 
 // changes reports whether the route may change something.
-func (rt Route) changes() bool { return rt.Method != http.MethodGet }
+func (rt Route) changes() bool { return rt.Keys != KeysIgnored }
 
 // api has the endpoints.
 type api struct{ svc *alloc.Service }

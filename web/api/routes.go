@@ -10,7 +10,7 @@ import (
 func Routes(svc *alloc.Service) []Route {
 	a := api{svc}
 	var table []Route
-	for _, part := range [][]Route{a.allocation(), a.pools(), a.sequences(), a.credentials(), a.work()} {
+	for _, part := range [][]Route{a.allocation(), a.pools(), a.filling(), a.sequences(), a.credentials(), a.jobs(), a.upkeep()} {
 		table = append(table, part...)
 	}
 	return table
@@ -21,6 +21,7 @@ const (
 	onPool     = "pool"
 	onSequence = "sequence"
 	onJob      = "job" // what is permitted on its pool
+	onInput    = "input"
 
 	pool       = "/v1/pools/{pool}"
 	sequence   = "/v1/sequences/{sequence}"
@@ -84,6 +85,14 @@ func (a api) pools() []Route {
 			Query: []string{"column", "header"}, Keys: KeysAnswered, read: a.seed,
 		},
 		{
+			Method: post, Path: pool + "/seedings", Operation: "openSeeding", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onPool,
+			Keys: KeysAnswered, read: withBody(a.openSeeding),
+		},
+		{
+			Method: post, Path: pool + "/count", Operation: "countPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool,
+			Keys: KeysAnswered, read: withBody(a.count),
+		},
+		{
 			Method: post, Path: pool + "/sweep", Operation: "sweepPool", Function: FunctionAdmin, Need: alloc.ActionTend, On: onPool,
 			Keys: KeysAnswered, read: withoutBody(a.sweep),
 		},
@@ -91,6 +100,21 @@ func (a api) pools() []Route {
 			Method: post, Path: pool + "/exports", Operation: "exportPool", Function: FunctionAdmin, Need: alloc.ActionExport, On: onPool,
 			Keys: KeysAnswered, read: withBody(a.export),
 		},
+	}
+}
+
+// filling is how pools are kept full, and how long pools and sequences last.
+func (a api) filling() []Route {
+	see := func(path, operation, on string, do endpoint, query ...string) Route {
+		return Route{Method: get, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionRead, On: on, Query: query, read: plain(do)}
+	}
+	return []Route{
+		{Method: post, Path: pool + "/preview", Operation: "previewPool", Function: FunctionAdmin, Need: alloc.ActionManage, On: onPool, read: withBody(a.preview)},
+		see(pool+"/refill", "getRefill", onPool, a.poolRefill),
+		see(pool+"/forecast", "forecastPool", onPool, a.poolForecast),
+		see(pool+"/samples", "listPoolSamples", onPool, a.poolSamples, "from", "until", "limit"),
+		see(sequence+"/forecast", "forecastSequence", onSequence, a.sequenceForecast),
+		see(sequence+"/samples", "listSequenceSamples", onSequence, a.sequenceSamples, "from", "until", "limit"),
 	}
 }
 
@@ -127,18 +151,39 @@ func (a api) credentials() []Route {
 	}
 }
 
-// work is jobs, the schedule's work, and what shows how things are.
-func (a api) work() []Route {
+// jobNeeds are what each kind of job needs to be seen: what it needed to be made.
+func jobNeeds() map[alloc.JobKind]alloc.Action {
+	return map[alloc.JobKind]alloc.Action{
+		alloc.JobExport: alloc.ActionExport, alloc.JobSeed: alloc.ActionSeed, alloc.JobCount: alloc.ActionRead,
+	}
+}
+
+// jobs is long work.
+func (a api) jobs() []Route {
+	return []Route{
+		{Method: get, Path: "/v1/jobs", Operation: "listJobs", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listJobs)},
+		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, NeedOf: jobNeeds(), On: onJob, read: plain(a.job)},
+		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, NeedOf: jobNeeds(), On: onJob, read: plain(a.jobPart)},
+		{
+			Method: put, Path: job + "/input/{" + onInput + "}", Operation: "putJobInput", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onJob,
+			Keys: KeysAnswered, read: a.receivePart,
+		},
+		{
+			Method: post, Path: job + "/start", Operation: "startJob", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onJob,
+			Keys: KeysAnswered, read: withBody(a.startJob),
+		},
+		{
+			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob, // of its own jobs, what made them
+			Keys: KeysAnswered, read: withoutBody(a.cancelJob),
+		},
+	}
+}
+
+// upkeep is the schedule's work, and what shows how things are.
+func (a api) upkeep() []Route {
 	return []Route{
 		{Method: get, Path: "/readyz", Operation: "ready", Function: FunctionAdmin, Open: true, read: plain(a.ready)},
 		{Method: get, Path: "/openapi.json", Operation: "contract", Function: FunctionAdmin, Open: true, read: plain(a.contract)},
-		{Method: get, Path: "/v1/jobs", Operation: "listJobs", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listJobs)},
-		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, Need: alloc.ActionExport, On: onJob, read: plain(a.job)},
-		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, Need: alloc.ActionExport, On: onJob, read: plain(a.jobPart)},
-		{
-			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob, // of its own jobs, ActionExport
-			Keys: KeysAnswered, read: withoutBody(a.cancelJob),
-		},
 		{
 			Method: post, Path: "/v1/tend", Operation: "tend", Function: FunctionAdmin, Need: alloc.ActionTend, On: Everything,
 			Keys: KeysAnswered, read: withoutBody(a.tend),

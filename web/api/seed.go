@@ -10,8 +10,9 @@ import (
 	"idpool/web"
 )
 
-// seedAdvice is what to do with a file that is too large for one request.
-const seedAdvice = "split it into parts of at most 1 MB and send them one after the other; what is in the pool already is counted as duplicate, never added twice"
+// seedAdvice is what to do with a list that is too large for one request.
+const seedAdvice = "send a file instead, as text/plain with one ID per line or as text/csv; or split it into parts of at most 1 MB and send them one after the other: " +
+	"what is in the pool already is counted as duplicate, never added twice"
 
 type idsBody struct {
 	IDs []string `json:"ids"`
@@ -61,6 +62,9 @@ func (a api) seed(q request) (work, error) {
 		return work{}, err
 	}
 	return work{print: file.print, do: func(ctx context.Context, q request) (answer, error) {
+		if len(file.data) > web.MaxBody {
+			return a.seedByJob(ctx, q, file)
+		}
 		web.Note(ctx, slog.Int(web.KeyCount, len(file.entries)))
 		// The intent names the job: every attempt with the same key is the same seeding.
 		r, err := a.svc.Seed(ctx, alloc.SeedRequest{Pool: q.pool(), Entries: file.entries, Intent: q.attempt.Intent})
@@ -101,6 +105,10 @@ type seedFile struct {
 	entries  []alloc.SeedEntry
 	warnings []string
 	print    string // see work
+
+	// Of a text.
+	data   []byte
+	format alloc.SeedFormat
 }
 
 // readSeed reads the body in the form that its Content-Type announces.
@@ -149,10 +157,10 @@ func readSeedText(q request, media string) (seedFile, error) {
 	default:
 		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
 	}
-	data, err := web.ReadBody(q.http, seedAdvice)
+	data, err := web.ReadUpload(q.http, uploadAdvice)
 	if err != nil {
 		return seedFile{}, err
 	}
 	entries, warnings, err := alloc.ReadSeed(data, format)
-	return seedFile{entries, warnings, media + "\n" + string(data)}, err
+	return seedFile{entries, warnings, media + "\n" + string(data), data, format}, err
 }

@@ -35,6 +35,35 @@ const (
 	ExportRequestFormatJSON ExportRequestFormat = "json"
 )
 
+// Defines values for ForecastOutlook.
+const (
+	Ends    ForecastOutlook = "ends"
+	Never   ForecastOutlook = "never"
+	Unknown ForecastOutlook = "unknown"
+)
+
+// Defines values for GeneratorCheck.
+const (
+	Damm    GeneratorCheck = "damm"
+	Empty   GeneratorCheck = ""
+	Luhn    GeneratorCheck = "luhn"
+	Mod3736 GeneratorCheck = "mod37_36"
+)
+
+// Defines values for GeneratorKind.
+const (
+	GeneratorKindRandom   GeneratorKind = "random"
+	GeneratorKindSequence GeneratorKind = "sequence"
+	GeneratorKindUlid     GeneratorKind = "ulid"
+	GeneratorKindUuidv7   GeneratorKind = "uuidv7"
+)
+
+// Defines values for GeneratorOverflow.
+const (
+	Grow   GeneratorOverflow = "grow"
+	Refuse GeneratorOverflow = "refuse"
+)
+
 // Defines values for IDState.
 const (
 	IDStateClaimed   IDState = "claimed"
@@ -48,11 +77,14 @@ const (
 const (
 	JobFormatCsv  JobFormat = "csv"
 	JobFormatJSON JobFormat = "json"
+	JobFormatText JobFormat = "text"
 )
 
 // Defines values for JobKind.
 const (
-	Export JobKind = "export"
+	JobKindCount  JobKind = "count"
+	JobKindExport JobKind = "export"
+	JobKindSeed   JobKind = "seed"
 )
 
 // Defines values for JobState.
@@ -61,6 +93,7 @@ const (
 	JobStateDone      JobState = "done"
 	JobStateFailed    JobState = "failed"
 	JobStateQueued    JobState = "queued"
+	JobStateReceiving JobState = "receiving"
 	JobStateRunning   JobState = "running"
 )
 
@@ -131,6 +164,26 @@ const (
 	ProblemCodeUnsupportedMediaType ProblemCode = "unsupported_media_type"
 	ProblemCodeVersionMismatch      ProblemCode = "version_mismatch"
 	ProblemCodeVersionRequired      ProblemCode = "version_required"
+)
+
+// Defines values for ReceivedJobFormat.
+const (
+	ReceivedJobFormatCsv  ReceivedJobFormat = "csv"
+	ReceivedJobFormatJSON ReceivedJobFormat = "json"
+	ReceivedJobFormatText ReceivedJobFormat = "text"
+)
+
+// Defines values for ReceivedJobKind.
+const (
+	ReceivedJobKindCount  ReceivedJobKind = "count"
+	ReceivedJobKindExport ReceivedJobKind = "export"
+	ReceivedJobKindSeed   ReceivedJobKind = "seed"
+)
+
+// Defines values for SeedingRequestFormat.
+const (
+	SeedingRequestFormatCsv  SeedingRequestFormat = "csv"
+	SeedingRequestFormatText SeedingRequestFormat = "text"
 )
 
 // Defines values for SequenceState.
@@ -331,6 +384,14 @@ type ClientID = string
 // Count defines model for Count.
 type Count = int64
 
+// CountRequest defines model for CountRequest.
+type CountRequest struct {
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
+
 // Credential Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","description":"web shop","id":"k3v7qmd2xw5a","quota":100000,"scopes":["claim:vouchers"],"version":1}
 type Credential struct {
 	// Client 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
@@ -483,6 +544,102 @@ type Findings = []struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
+// Forecast Examples: {"at":"2026-11-29T12:00:00Z","available":9990,"burns":[{"per_hour":120,"span":3600,"used":120,"window":3600},{"per_hour":60,"span":86400,"used":1440,"window":86400}],"earliest":"2026-12-02T23:15:00Z","latest":"2026-12-06T10:30:00Z","outlook":"ends"}
+type Forecast struct {
+	// At When it was made.
+	At time.Time `json:"at"`
+
+	// Available Free IDs, or numbers left.
+	Available int64 `json:"available"`
+
+	// Burns How fast it was used: over the last hour, and over the last day.
+	Burns []struct {
+		// PerHour The rate of that.
+		PerHour float32 `json:"per_hour"`
+
+		// Span For how many of these seconds there are samples; 0 where nothing is known.
+		Span int64 `json:"span"`
+
+		// Used How many were used in that time, net of what came back.
+		Used int64 `json:"used"`
+
+		// Window Over how many seconds.
+		Window int64 `json:"window"`
+	} `json:"burns"`
+
+	// Earliest With `ends`: when it is used up at the highest rate.
+	Earliest *time.Time `json:"earliest,omitempty"`
+
+	// Latest With `ends`: when it is used up at the lowest rate; absent where at that rate it never is.
+	Latest *time.Time `json:"latest,omitempty"`
+
+	// Outlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
+	// yet to tell by.
+	Outlook ForecastOutlook `json:"outlook"`
+}
+
+// ForecastOutlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
+// yet to tell by.
+type ForecastOutlook string
+
+// Generator Makes IDs for the pool, where there is a mark to fill it to. Null or left out for none. What a kind does not use is left out.
+// An answer has the whole of it, but for what is empty, 0 or false.
+//
+// Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
+type Generator struct {
+	// Alphabet Of random: 2 to 64 different printable ASCII characters without space; digits and upper-case letters by default.
+	Alphabet *string `json:"alphabet,omitempty"`
+
+	// Block Of random: words of two characters or more that no ID contains, in whatever case.
+	Block *[]string `json:"block,omitempty"`
+
+	// Check Of random: a check character at the end. *luhn* and *damm* need an alphabet of digits, *mod37_36* (ISO 7064) one of digits and letters of one case.
+	Check *GeneratorCheck `json:"check,omitempty"`
+
+	// Format Of sequence: text with {n} or {n:W} once, W places filled with zeros, and {yyyy}, {yy}, {mm}, {dd} at will; numbers begin anew with the finest of these periods.
+	Format *string `json:"format,omitempty"`
+
+	// Group Of random: a separator stands after so many characters drawn; 0 for none.
+	Group *int `json:"group,omitempty"`
+
+	// Kind *random*: characters of an alphabet, each drawn by itself. *sequence*: numbers of a sequence in a format. *uuidv7*: by RFC 9562.
+	// *ulid*: 26 characters that begin with the time.
+	Kind GeneratorKind `json:"kind"`
+
+	// Length Of random: how many characters are drawn; 12 by default.
+	Length *int `json:"length,omitempty"`
+
+	// Overflow Of sequence: what becomes of a number with more digits than places. *refuse*, the default: none is made. *grow*: it is written with as many as it has.
+	Overflow *GeneratorOverflow `json:"overflow,omitempty"`
+
+	// Prefix Of random: stands before every ID.
+	Prefix *string `json:"prefix,omitempty"`
+
+	// Separator Of random with groups: one character that is not in the alphabet; `-` by default.
+	Separator *string `json:"separator,omitempty"`
+
+	// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Sequence *Name `json:"sequence,omitempty"`
+
+	// TimeZone Of sequence: the IANA name of the time zone by which periods begin; UTC by default.
+	TimeZone *string `json:"time_zone,omitempty"`
+
+	// WithoutAmbiguous Of random: takes characters that people mix up out of the alphabet, such as 0 and O.
+	WithoutAmbiguous *bool `json:"without_ambiguous,omitempty"`
+}
+
+// GeneratorCheck Of random: a check character at the end. *luhn* and *damm* need an alphabet of digits, *mod37_36* (ISO 7064) one of digits and letters of one case.
+type GeneratorCheck string
+
+// GeneratorKind *random*: characters of an alphabet, each drawn by itself. *sequence*: numbers of a sequence in a format. *uuidv7*: by RFC 9562.
+// *ulid*: 26 characters that begin with the time.
+type GeneratorKind string
+
+// GeneratorOverflow Of sequence: what becomes of a number with more digits than places. *refuse*, the default: none is made. *grow*: it is written with as many as it has.
+type GeneratorOverflow string
+
 // ID 1 to 256 bytes of printable UTF-8 in normal form C, without control characters and surrounding space. Upper and lower
 // case differ, unless the pool folds them.
 //
@@ -537,7 +694,7 @@ type IDRecord struct {
 // ever has it again.
 type IDState string
 
-// Job Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","of":"free","parts":1,"pool":"vouchers","state":"done","updated_at":"2026-11-29T12:00:05Z"}
+// Job Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","log":[],"of":"free","parts":1,"pool":"vouchers","started_at":"2026-11-29T12:00:03Z","state":"done","updated_at":"2026-11-29T12:00:05Z"}, {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":10000,"id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"count","log":[],"parts":0,"pool":"vouchers","started_at":"2026-11-29T12:00:00Z","state":"done","tally":{"claimed":8,"free":9990,"held":2,"retired":0,"returning":0},"updated_at":"2026-11-29T12:00:01Z","why":"month-end"}
 type Job struct {
 	// Client Who did it.
 	//
@@ -547,28 +704,55 @@ type Job struct {
 	// CreatedAt When it was asked for.
 	CreatedAt time.Time `json:"created_at"`
 
-	// Done IDs written.
+	// Done IDs written or counted, or entries of the file that were dealt with.
 	Done int64 `json:"done"`
+
+	// Eta When it is done, if it goes on as it has. Absent where that cannot be told.
+	Eta *time.Time `json:"eta,omitempty"`
 
 	// Failure With the state `failed`, why.
 	Failure *string `json:"failure,omitempty"`
 
-	// Format What it writes them as.
-	Format JobFormat `json:"format"`
+	// Format What an export writes them as, or what a seeding reads them from.
+	Format *JobFormat `json:"format,omitempty"`
 
 	// ID The id of a job, or of a seeding. It is no secret.
 	//
 	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 	ID JobID `json:"id"`
 
-	// Kind What it does.
+	// Input Of a seeding: how its file is read, and what of it has come.
+	Input *struct {
+		// Column The column that holds the IDs, as it was asked for.
+		Column *string `json:"column,omitempty"`
+
+		// Header Whether the first line names the columns, as it was said.
+		Header *bool `json:"header,omitempty"`
+
+		// Lines Lines of these.
+		Lines int `json:"lines"`
+
+		// Parts Parts that have come; the next one to send has this number.
+		Parts int `json:"parts"`
+	} `json:"input,omitempty"`
+
+	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
 	Kind JobKind `json:"kind"`
+
+	// Log What happened to it, the last 20 events.
+	Log []struct {
+		// At When.
+		At time.Time `json:"at"`
+
+		// Text What. For people.
+		Text string `json:"text"`
+	} `json:"log"`
 
 	// Of *free*: to be had. *held*: taken for a time. *claimed*: taken for good. *returning*: on its way back to free. *retired*: nobody
 	// ever has it again.
 	Of *IDState `json:"of,omitempty"`
 
-	// Parts Parts that are there, numbered from 0; of a job that is done at least one, which may be empty.
+	// Parts Parts of the result that are there, numbered from 0; of an export that is done at least one, which may be empty.
 	Parts int `json:"parts"`
 
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
@@ -576,18 +760,30 @@ type Job struct {
 	// Examples: vouchers
 	Pool Name `json:"pool"`
 
-	// State *queued*: it waits for the schedule. *running*: some of it is written. *done*: all of it is. *failed*: `failure` says why.
-	// *cancelled*: somebody ended it.
+	// StartedAt When it began; absent before.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+
+	// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
+	// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
 	State JobState `json:"state"`
+
+	// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
+	Tally *Tally `json:"tally,omitempty"`
+
+	// Total What `done` will be at the end; absent where that is not known.
+	Total *int64 `json:"total,omitempty"`
 
 	// UpdatedAt When it last went on.
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// Why What it is for, as its maker said.
+	Why *string `json:"why,omitempty"`
 }
 
-// JobFormat What it writes them as.
+// JobFormat What an export writes them as, or what a seeding reads them from.
 type JobFormat string
 
-// JobKind What it does.
+// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
 type JobKind string
 
 // JobID The id of a job, or of a seeding. It is no secret.
@@ -595,7 +791,7 @@ type JobKind string
 // Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 type JobID = string
 
-// JobList Examples: {"jobs":[{"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","of":"free","parts":1,"pool":"vouchers","state":"done","updated_at":"2026-11-29T12:00:05Z"}]}
+// JobList Examples: {"jobs":[{"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","log":[],"of":"free","parts":1,"pool":"vouchers","started_at":"2026-11-29T12:00:03Z","state":"done","updated_at":"2026-11-29T12:00:05Z"}]}
 type JobList struct {
 	// Jobs The jobs of this page.
 	Jobs []Job `json:"jobs"`
@@ -604,8 +800,8 @@ type JobList struct {
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
 }
 
-// JobState *queued*: it waits for the schedule. *running*: some of it is written. *done*: all of it is. *failed*: `failure` says why.
-// *cancelled*: somebody ended it.
+// JobState *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
+// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
 type JobState string
 
 // Lease Examples: {"end":"1000","epoch":1,"sequence":"invoices","start":"1","token":"EQ1BG4OTCV6VBF2LVRQHGGKD7O"}
@@ -700,6 +896,25 @@ type Level struct {
 
 	// Seeded IDs ever added.
 	Seeded int64 `json:"seeded"`
+}
+
+// Marks Between which levels the pool is kept. Below the low mark it is filled up to the target by its generator; without one, the low mark
+// is the level of which somebody is told. Hours count as so many IDs as are used in that time, at the rate of the last hour or of
+// the last day, whichever is higher; where both are given the higher one counts. Null or left out for none.
+//
+// Examples: {"low":1000,"target":5000}
+type Marks struct {
+	// Low The level below which the pool is filled; 0 for none.
+	Low *int64 `json:"low,omitempty"`
+
+	// LowHours The same as `low`, in hours of use.
+	LowHours *int `json:"low_hours,omitempty"`
+
+	// Target The level that it is filled to; above `low`.
+	Target *int64 `json:"target,omitempty"`
+
+	// TargetHours The same as `target`, in hours of use.
+	TargetHours *int `json:"target_hours,omitempty"`
 }
 
 // Metadata At most 8 entries of your own, kept with the ID: at most 256 bytes, names and values together, without control characters,
@@ -851,6 +1066,13 @@ type PoolConfig struct {
 	// FoldCase IDs are brought to lower case. Fixed at creation.
 	FoldCase *bool `json:"fold_case,omitempty"`
 
+	// Generator Makes IDs for the pool, where there is a mark to fill it to. Null or left out for none. What a kind does not use is left out.
+	// An answer has the whole of it, but for what is empty, 0 or false.
+	//
+	//
+	// Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
+	Generator *Generator `json:"generator,omitempty"`
+
 	// MaxBatch Most IDs that one claim may take.
 	MaxBatch *int64 `json:"max_batch,omitempty"`
 
@@ -860,6 +1082,14 @@ type PoolConfig struct {
 	// Policy What becomes of a claimed ID. *keep*: it stays known for ever and can never be seeded again. *forget*: it is removed, and
 	// who seeds it again hands it out again. Fixed at creation.
 	Policy *PoolConfigPolicy `json:"policy,omitempty"`
+
+	// Refill Between which levels the pool is kept. Below the low mark it is filled up to the target by its generator; without one, the low mark
+	// is the level of which somebody is told. Hours count as so many IDs as are used in that time, at the rate of the last hour or of
+	// the last day, whichever is higher; where both are given the higher one counts. Null or left out for none.
+	//
+	//
+	// Examples: {"low":1000,"target":5000}
+	Refill *Marks `json:"refill,omitempty"`
 
 	// RequireKey Claims without an `Idempotency-Key` are refused.
 	RequireKey *bool `json:"require_key,omitempty"`
@@ -888,6 +1118,27 @@ type PoolState string
 //
 // Examples: 1001
 type Position = string
+
+// Preview Examples: {"bits":45.2,"collision":1.2e-10,"examples":["SPRING-7F3KC-9QXAM-4","SPRING-DM3KR-XCW4A-H","SPRING-KX7PM-3RT4E-Y","SPRING-44TGN-HJWMP-C","SPRING-PAFJ9-CNYXE-3"],"guesses":8285302242.7,"space":"41426511213649","target":5000}
+type Preview struct {
+	// Bits What is random about an ID, in bits.
+	Bits float32 `json:"bits"`
+
+	// Collision With so many IDs in the pool, how likely one more draw is one that is there already.
+	Collision float32 `json:"collision"`
+
+	// Examples Five IDs as the generator makes them. Of a sequence the numbers are those that would come next; none is taken.
+	Examples []ID `json:"examples"`
+
+	// Guesses With so many IDs in the pool, how many guesses find one of them, on average; 0 where that is not told.
+	Guesses float32 `json:"guesses"`
+
+	// Space How many IDs there can be, in digits. Absent where that is not counted: UUIDv7 and ULID.
+	Space *string `json:"space,omitempty"`
+
+	// Target How many IDs the pool is filled to.
+	Target int64 `json:"target"`
+}
 
 // Problem What went wrong, by RFC 9457.
 //
@@ -1089,6 +1340,124 @@ type Problem struct {
 // | `unavailable` | 503 | Unavailable |
 type ProblemCode string
 
+// ReceivedJob Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":0,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","input":{"column":"code","lines":250001,"parts":1},"kind":"seed","log":[],"parts":0,"pool":"vouchers","state":"receiving","tally":{"added":0,"conflict":0,"duplicate":0,"invalid":0},"total":250000,"updated_at":"2026-11-29T12:00:05Z","warnings":[]}
+type ReceivedJob struct {
+	// Client Who did it.
+	//
+	// Examples: shop
+	Client ClientID `json:"client"`
+
+	// CreatedAt When it was asked for.
+	CreatedAt time.Time `json:"created_at"`
+
+	// Done IDs written or counted, or entries of the file that were dealt with.
+	Done int64 `json:"done"`
+
+	// Eta When it is done, if it goes on as it has. Absent where that cannot be told.
+	Eta *time.Time `json:"eta,omitempty"`
+
+	// Failure With the state `failed`, why.
+	Failure *string `json:"failure,omitempty"`
+
+	// Format What an export writes them as, or what a seeding reads them from.
+	Format *ReceivedJobFormat `json:"format,omitempty"`
+
+	// ID The id of a job, or of a seeding. It is no secret.
+	//
+	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+	ID JobID `json:"id"`
+
+	// Input Of a seeding: how its file is read, and what of it has come.
+	Input *struct {
+		// Column The column that holds the IDs, as it was asked for.
+		Column *string `json:"column,omitempty"`
+
+		// Header Whether the first line names the columns, as it was said.
+		Header *bool `json:"header,omitempty"`
+
+		// Lines Lines of these.
+		Lines int `json:"lines"`
+
+		// Parts Parts that have come; the next one to send has this number.
+		Parts int `json:"parts"`
+	} `json:"input,omitempty"`
+
+	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+	Kind ReceivedJobKind `json:"kind"`
+
+	// Log What happened to it, the last 20 events.
+	Log []struct {
+		// At When.
+		At time.Time `json:"at"`
+
+		// Text What. For people.
+		Text string `json:"text"`
+	} `json:"log"`
+
+	// Of *free*: to be had. *held*: taken for a time. *claimed*: taken for good. *returning*: on its way back to free. *retired*: nobody
+	// ever has it again.
+	Of *IDState `json:"of,omitempty"`
+
+	// Parts Parts of the result that are there, numbered from 0; of an export that is done at least one, which may be empty.
+	Parts int `json:"parts"`
+
+	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Pool Name `json:"pool"`
+
+	// StartedAt When it began; absent before.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+
+	// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
+	// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
+	State JobState `json:"state"`
+
+	// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
+	Tally *Tally `json:"tally,omitempty"`
+
+	// Total What `done` will be at the end; absent where that is not known.
+	Total *int64 `json:"total,omitempty"`
+
+	// UpdatedAt When it last went on.
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// Warnings Where the file may be meant in another way.
+	Warnings []string `json:"warnings"`
+
+	// Why What it is for, as its maker said.
+	Why *string `json:"why,omitempty"`
+}
+
+// ReceivedJobFormat What an export writes them as, or what a seeding reads them from.
+type ReceivedJobFormat string
+
+// ReceivedJobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+type ReceivedJobKind string
+
+// Refill Examples: {"filling":true,"pool":"vouchers","updated_at":"2026-11-29T12:00:00Z","waiting":500}
+type Refill struct {
+	// Dry Why the generator can make no more; absent while it can.
+	Dry *string `json:"dry,omitempty"`
+
+	// DrySince Since when it can make no more.
+	DrySince *time.Time `json:"dry_since,omitempty"`
+
+	// Filling It was below its low mark, and the target is not reached yet.
+	Filling bool `json:"filling"`
+
+	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Pool Name `json:"pool"`
+
+	// UpdatedAt When this last changed; absent where the pool was never filled by a generator.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// Waiting IDs that are made and not in the pool yet. Which they are is told to nobody.
+	Waiting int `json:"waiting"`
+}
+
 // RequestID The id of a request, as `X-Request-Id` had it; name it when you report a problem.
 //
 // Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
@@ -1100,9 +1469,24 @@ type RotateRequest struct {
 	Overlap *int64 `json:"overlap,omitempty"`
 }
 
+// SampleList Examples: {"samples":[{"at":"2026-11-29T11:59:00Z","available":9992,"used":8},{"at":"2026-11-29T12:00:00Z","available":9990,"used":10}]}
+type SampleList struct {
+	// Samples The samples, oldest first.
+	Samples []struct {
+		// At When it was taken.
+		At time.Time `json:"at"`
+
+		// Available Free IDs, or numbers left.
+		Available int64 `json:"available"`
+
+		// Used Of a pool, IDs ever added less those that are free; of a sequence, numbers leased. Between two samples it grows by what was used and not given back.
+		Used int64 `json:"used"`
+	} `json:"samples"`
+}
+
 // Scope Permits one action on the pools and sequences whose name matches, as `action:pattern`. The pattern is a name, the beginning
 // of one and `*`, or `*` alone. The actions: *claim* IDs of a pool, confirm, release, retire; *lease* numbers of a sequence;
-// *read* configuration, level, one ID by its name, the audit; *export* all IDs of a pool, those too that are free; *seed* a
+// *read* configuration, level, forecast, one ID by its name, the audit, and count IDs; *export* all IDs of a pool, those too that are free; *seed* a
 // pool; *manage*: create, change, pause, delete; *tend*: the schedule's work; *credentials*: make and end credentials; `*`: all
 // of these. Where something is needed on everything (credentials, the audit, a run of the schedule), only the pattern `*` covers it:
 // `credentials:shop` permits nothing.
@@ -1164,6 +1548,27 @@ type SeedReport struct {
 	// Warnings Where the file may be meant in another way.
 	Warnings []string `json:"warnings"`
 }
+
+// SeedingRequest defines model for SeedingRequest.
+type SeedingRequest struct {
+	// Column The name of the column that holds the IDs, in any case. For `csv` alone, and not where `header` is false; the first column by
+	// default.
+	Column *string `json:"column,omitempty"`
+
+	// Format *csv*: a table. *text*: one ID a line.
+	Format SeedingRequestFormat `json:"format"`
+
+	// Header Whether the first line names the columns; recognised by default.
+	Header *bool `json:"header,omitempty"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
+
+// SeedingRequestFormat *csv*: a table. *text*: one ID a line.
+type SeedingRequestFormat string
 
 // Sequence Examples: {"config":{"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}
 type Sequence struct {
@@ -1265,6 +1670,12 @@ type Settled struct {
 // SettledState What all of them were after it. A repeat has the same, whatever they have become since.
 type SettledState string
 
+// StartRequest defines model for StartRequest.
+type StartRequest struct {
+	// Parts How many parts the file has, all of which were sent.
+	Parts int `json:"parts"`
+}
+
 // Status defines model for Status.
 type Status struct {
 	// Status That it answers.
@@ -1282,6 +1693,13 @@ type StoredPoolConfig struct {
 	// FoldCase IDs are brought to lower case. Fixed at creation.
 	FoldCase bool `json:"fold_case"`
 
+	// Generator Makes IDs for the pool, where there is a mark to fill it to. Null or left out for none. What a kind does not use is left out.
+	// An answer has the whole of it, but for what is empty, 0 or false.
+	//
+	//
+	// Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
+	Generator *Generator `json:"generator,omitempty"`
+
 	// MaxBatch Most IDs that one claim may take.
 	MaxBatch int64 `json:"max_batch"`
 
@@ -1291,6 +1709,14 @@ type StoredPoolConfig struct {
 	// Policy What becomes of a claimed ID. *keep*: it stays known for ever and can never be seeded again. *forget*: it is removed, and
 	// who seeds it again hands it out again. Fixed at creation.
 	Policy StoredPoolConfigPolicy `json:"policy"`
+
+	// Refill Between which levels the pool is kept. Below the low mark it is filled up to the target by its generator; without one, the low mark
+	// is the level of which somebody is told. Hours count as so many IDs as are used in that time, at the rate of the last hour or of
+	// the last day, whichever is higher; where both are given the higher one counts. Null or left out for none.
+	//
+	//
+	// Examples: {"low":1000,"target":5000}
+	Refill *Marks `json:"refill,omitempty"`
 
 	// RequireKey Claims without an `Idempotency-Key` are refused.
 	RequireKey bool `json:"require_key"`
@@ -1328,8 +1754,11 @@ type StoredSequenceConfig struct {
 	Start Number `json:"start"`
 }
 
-// Sweep Examples: {"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0}
+// Sweep Examples: {"calls":21,"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0,"writes":6}
 type Sweep struct {
+	// Calls Reads and writes of the engine that it took; 0 where the engine does not count.
+	Calls int64 `json:"calls"`
+
 	// More Work is left for another sweep.
 	More bool `json:"more"`
 
@@ -1349,9 +1778,42 @@ type Sweep struct {
 
 	// Voided Claims under a key that were cut off half-way and given up; what they had taken comes back.
 	Voided int64 `json:"voided"`
+
+	// Writes Of these, the writes.
+	Writes int64 `json:"writes"`
 }
 
-// Tended Examples: {"failed":[],"jobs":[],"left":0,"swept":[{"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0}]}
+// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
+type Tally struct {
+	// Added New in the pool, and free.
+	Added *int64 `json:"added,omitempty"`
+
+	// Claimed IDs taken for good.
+	Claimed *int64 `json:"claimed,omitempty"`
+
+	// Conflict In the pool already and taken.
+	Conflict *int64 `json:"conflict,omitempty"`
+
+	// Duplicate In the pool already and free, or in the file before.
+	Duplicate *int64 `json:"duplicate,omitempty"`
+
+	// Free IDs to be had.
+	Free *int64 `json:"free,omitempty"`
+
+	// Held IDs taken for a time.
+	Held *int64 `json:"held,omitempty"`
+
+	// Invalid No IDs.
+	Invalid *int64 `json:"invalid,omitempty"`
+
+	// Retired IDs that nobody ever has again.
+	Retired *int64 `json:"retired,omitempty"`
+
+	// Returning IDs on their way back.
+	Returning *int64 `json:"returning,omitempty"`
+}
+
+// Tended Examples: {"failed":[],"jobs":[],"left":0,"open":0,"refills":[{"added":500,"batches":1,"pool":"vouchers"}],"sent":0,"swept":[{"calls":21,"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0,"writes":6}]}
 type Tended struct {
 	// Failed The pools that could not be swept. They do not stop the others.
 	Failed []struct {
@@ -1484,8 +1946,8 @@ type Tended struct {
 		// Examples: vouchers
 		Pool Name `json:"pool"`
 
-		// State *queued*: it waits for the schedule. *running*: some of it is written. *done*: all of it is. *failed*: `failure` says why.
-		// *cancelled*: somebody ended it.
+		// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
+		// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
 		State JobState `json:"state"`
 
 		// Steps How many steps of it the run did.
@@ -1496,8 +1958,90 @@ type Tended struct {
 	// Left Pools that the time was over for; the next run goes on with them.
 	Left int `json:"left"`
 
+	// Oldest When the one of these that has stood still longest was last changed.
+	Oldest *time.Time `json:"oldest,omitempty"`
+
 	// Omitted Entries that are left out of the lists, as there are too many.
 	Omitted *int `json:"omitted,omitempty"`
+
+	// Open Jobs that have not ended.
+	Open int `json:"open"`
+
+	// Refills The pools with a generator, with what was done to fill them.
+	Refills []struct {
+		Added Count `json:"added"`
+
+		// Batches How many batches of them.
+		Batches int `json:"batches"`
+
+		// Dry Why the generator can make no more; absent while it can.
+		Dry *string `json:"dry,omitempty"`
+
+		// Error Why the run went no further with it.
+		Error *struct {
+			// Code The closed set of reasons. It is stable: decide by it.
+			//
+			// | code | status | |
+			// | --- | --- | --- |
+			// | `invalid_request` | 400 | Invalid request |
+			// | `invalid_name` | 400 | Invalid name |
+			// | `invalid_id` | 400 | Invalid ID |
+			// | `invalid_count` | 400 | Invalid count |
+			// | `invalid_config` | 400 | Invalid configuration |
+			// | `invalid_key` | 400 | Invalid Idempotency-Key |
+			// | `invalid_cursor` | 400 | Invalid cursor |
+			// | `key_required` | 400 | Idempotency-Key required |
+			// | `unauthenticated` | 401 | Credential missing or not known |
+			// | `forbidden` | 403 | Not permitted |
+			// | `pool_not_found` | 404 | Pool not found |
+			// | `sequence_not_found` | 404 | Sequence not found |
+			// | `id_not_found` | 404 | ID not found |
+			// | `credential_not_found` | 404 | Credential not found |
+			// | `job_not_found` | 404 | Job not found |
+			// | `not_found` | 404 | Not found |
+			// | `method_not_allowed` | 405 | Method not allowed |
+			// | `not_owner` | 409 | Not the owner |
+			// | `id_retired` | 409 | ID retired |
+			// | `credential_revoked` | 409 | Credential revoked |
+			// | `job_ended` | 409 | Job ended |
+			// | `pool_exists` | 409 | Pool exists |
+			// | `sequence_exists` | 409 | Sequence exists |
+			// | `pool_exhausted` | 409 | Pool exhausted |
+			// | `sequence_exhausted` | 409 | Sequence exhausted |
+			// | `pool_paused` | 409 | Pool paused |
+			// | `pool_draining` | 409 | Pool draining |
+			// | `sequence_paused` | 409 | Sequence paused |
+			// | `pool_deleted` | 410 | Pool deleted |
+			// | `sequence_deleted` | 410 | Sequence deleted |
+			// | `key_ended` | 410 | Idempotency-Key ended |
+			// | `version_mismatch` | 412 | Changed since |
+			// | `too_large` | 413 | Body too large |
+			// | `unsupported_media_type` | 415 | Unsupported media type |
+			// | `key_mismatch` | 422 | Idempotency-Key used for another request |
+			// | `version_required` | 428 | Version required |
+			// | `quota_exceeded` | 429 | Quota exceeded |
+			// | `internal` | 500 | Internal error |
+			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
+			// | `pool_damaged` | 503 | Pool damaged |
+			// | `sequence_stopped` | 503 | Sequence stopped |
+			// | `key_busy` | 503 | Idempotency-Key busy |
+			// | `busy` | 503 | Busy |
+			// | `throttled` | 503 | Throttled |
+			// | `unavailable` | 503 | Unavailable |
+			Code ProblemCode `json:"code"`
+
+			// Detail What happened. For people.
+			Detail string `json:"detail"`
+		} `json:"error,omitempty"`
+
+		// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+		//
+		// Examples: vouchers
+		Pool Name `json:"pool"`
+	} `json:"refills"`
+
+	// Sent Jobs that stood still, and were sent to the workers again.
+	Sent int `json:"sent"`
 
 	// Swept The pools that were swept, with what was done.
 	Swept []Sweep `json:"swept"`
@@ -1510,6 +2054,11 @@ type Token = string
 
 // Version Counts the changes of a configuration, from 1.
 type Version = int64
+
+// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+//
+// Examples: vouchers of the spring campaign
+type Why = string
 
 // CredentialInPath The id of a credential. It is no secret.
 //
@@ -1605,6 +2154,11 @@ type CredentialRevoked = Problem
 // Done Examples: {"ids":["SPRING-7F3K"],"pool":"vouchers","state":"claimed"}
 type Done = Settled
 
+// FileTooLarge What went wrong, by RFC 9457.
+//
+// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
+type FileTooLarge = Problem
+
 // Forbidden What went wrong, by RFC 9457.
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
@@ -1660,6 +2214,11 @@ type PoolDeleted = Problem
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
 type PoolNotFound = Problem
 
+// PoolOrSequenceNotFound What went wrong, by RFC 9457.
+//
+// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
+type PoolOrSequenceNotFound = Problem
+
 // PoolUnavailable What went wrong, by RFC 9457.
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
@@ -1674,6 +2233,11 @@ type QuotaExceeded = Problem
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
 type SequenceDeleted = Problem
+
+// SequenceInactive What went wrong, by RFC 9457.
+//
+// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
+type SequenceInactive = Problem
 
 // SequenceNotFound What went wrong, by RFC 9457.
 //
@@ -1825,6 +2389,25 @@ type CancelJobParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// PutJobInputTextBody defines parameters for PutJobInput.
+type PutJobInputTextBody = string
+
+// PutJobInputParams defines parameters for PutJobInput.
+type PutJobInputParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// StartJobParams defines parameters for StartJob.
+type StartJobParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListPoolsParams defines parameters for ListPools.
 type ListPoolsParams struct {
 	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
@@ -1873,6 +2456,14 @@ type ClaimParams struct {
 
 // ConfirmParams defines parameters for Confirm.
 type ConfirmParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CountPoolParams defines parameters for CountPool.
+type CountPoolParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
 	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
 	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
@@ -1942,6 +2533,18 @@ type RetireParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListPoolSamplesParams defines parameters for ListPoolSamples.
+type ListPoolSamplesParams struct {
+	// From The earliest time; a day before `until` by default.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// Until The time before which the samples were taken; now by default.
+	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
+
+	// Limit How many samples at most. Where there are more, go on from just after the last one.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // SeedPoolTextBody defines parameters for SeedPool.
 type SeedPoolTextBody = string
 
@@ -1962,6 +2565,14 @@ type SeedPoolParams struct {
 
 // SeedPoolParamsHeader defines parameters for SeedPool.
 type SeedPoolParamsHeader string
+
+// OpenSeedingParams defines parameters for OpenSeeding.
+type OpenSeedingParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // SweepPoolParams defines parameters for SweepPool.
 type SweepPoolParams struct {
@@ -2063,6 +2674,18 @@ type ResumeSequenceParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListSequenceSamplesParams defines parameters for ListSequenceSamples.
+type ListSequenceSamplesParams struct {
+	// From The earliest time; a day before `until` by default.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// Until The time before which the samples were taken; now by default.
+	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
+
+	// Limit How many samples at most. Where there are more, go on from just after the last one.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // TendParams defines parameters for Tend.
 type TendParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
@@ -2080,6 +2703,12 @@ type PutCredentialJSONRequestBody = CredentialConfig
 // RotateCredentialJSONRequestBody defines body for RotateCredential for application/json ContentType.
 type RotateCredentialJSONRequestBody = RotateRequest
 
+// PutJobInputTextRequestBody defines body for PutJobInput for text/plain ContentType.
+type PutJobInputTextRequestBody = PutJobInputTextBody
+
+// StartJobJSONRequestBody defines body for StartJob for application/json ContentType.
+type StartJobJSONRequestBody = StartRequest
+
 // PutPoolJSONRequestBody defines body for PutPool for application/json ContentType.
 type PutPoolJSONRequestBody = PoolConfig
 
@@ -2089,8 +2718,14 @@ type ClaimJSONRequestBody = ClaimRequest
 // ConfirmJSONRequestBody defines body for Confirm for application/json ContentType.
 type ConfirmJSONRequestBody = SettleRequest
 
+// CountPoolJSONRequestBody defines body for CountPool for application/json ContentType.
+type CountPoolJSONRequestBody = CountRequest
+
 // ExportPoolJSONRequestBody defines body for ExportPool for application/json ContentType.
 type ExportPoolJSONRequestBody = ExportRequest
+
+// PreviewPoolJSONRequestBody defines body for PreviewPool for application/json ContentType.
+type PreviewPoolJSONRequestBody = PoolConfig
 
 // ReleaseJSONRequestBody defines body for Release for application/json ContentType.
 type ReleaseJSONRequestBody = SettleRequest
@@ -2103,6 +2738,9 @@ type SeedPoolJSONRequestBody = SeedList
 
 // SeedPoolTextRequestBody defines body for SeedPool for text/plain ContentType.
 type SeedPoolTextRequestBody = SeedPoolTextBody
+
+// OpenSeedingJSONRequestBody defines body for OpenSeeding for application/json ContentType.
+type OpenSeedingJSONRequestBody = SeedingRequest
 
 // PutSequenceJSONRequestBody defines body for PutSequence for application/json ContentType.
 type PutSequenceJSONRequestBody = SequenceConfig
@@ -2399,7 +3037,7 @@ type ClientInterface interface {
 
 	// ListJobs List jobs
 	//
-	// Newest first, those of pools that the caller may export.
+	// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
 	//
 	// Corresponds with GET /v1/jobs (the `ListJobs` operationId).
 	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2407,20 +3045,44 @@ type ClientInterface interface {
 	// GetJob How far a job is
 	//
 	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-	// needs the action *export* on the job's pool, as its parts do.
+	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
 	//
 	// Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 	GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelJob Cancel a job that has not ended
 	//
-	// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
-	// same client has made, and *manage* for others.
+	// What it has written or added stays. A repeat is a success. It needs for the jobs that a credential of the same client has made
+	// what they needed to be made, and for others the action *manage* on the pool.
 	//
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PutJobInputWithBody Send a part of a seeding's file
+	//
+	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+	// between, `application/octet-stream` has most room.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+	PutJobInputWithBody(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutJobInputWithTextBody Send a part of a seeding's file
+	//
+	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+	// between, `application/octet-stream` has most room.
+	//
+	// Takes a body of the `text/plain` content type.
+	//
+	// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+	PutJobInputWithTextBody(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, body PutJobInputTextRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetJobPart A part of a job's file
+	//
+	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 	// where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -2430,6 +3092,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 	GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartJobWithBody Say that a seeding's file is complete
+	//
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+	StartJobWithBody(ctx context.Context, job JobInPath, params *StartJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartJob Say that a seeding's file is complete
+	//
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+	StartJob(ctx context.Context, job JobInPath, params *StartJobParams, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPools List pools with their levels
 	//
@@ -2463,6 +3143,9 @@ type ClientInterface interface {
 	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 	// made against, is answered by 200 and changes nothing.
 	//
+	// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+	// has it number by a sequence needs the action *lease* on that.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
@@ -2475,6 +3158,9 @@ type ClientInterface interface {
 	// `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
 	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 	// made against, is answered by 200 and changes nothing.
+	//
+	// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+	// has it number by a sequence needs the action *lease* on that.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2539,6 +3225,28 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/confirm (the `Confirm` operationId).
 	Confirm(ctx context.Context, pool PoolInPath, params *ConfirmParams, body ConfirmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CountPoolWithBody Count the IDs of a pool one by one
+	//
+	// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+	// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+	// was before or after that.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+	CountPoolWithBody(ctx context.Context, pool PoolInPath, params *CountPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CountPool Count the IDs of a pool one by one
+	//
+	// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+	// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+	// was before or after that.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+	CountPool(ctx context.Context, pool PoolInPath, params *CountPoolParams, body CountPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DrainPool Refuse new IDs
 	//
 	// Claims go on until the pool is empty.
@@ -2574,6 +3282,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/exports (the `ExportPool` operationId).
 	ExportPool(ctx context.Context, pool PoolInPath, params *ExportPoolParams, body ExportPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ForecastPool How long a pool lasts
+	//
+	// If it is used as it was in the last hour and in the last day, and nothing is added.
+	//
+	// Corresponds with GET /v1/pools/{pool}/forecast (the `ForecastPool` operationId).
+	ForecastPool(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// InspectID What is known of one ID
 	//
 	// The ID is a query parameter, percent-encoded: IDs may have slashes and dots, which gateways change in a path. The token
@@ -2588,6 +3303,35 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/pools/{pool}/pause (the `PausePool` operationId).
 	PausePool(ctx context.Context, pool PoolInPath, params *PausePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewPoolWithBody See what a generator would make
+	//
+	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// *manage* on the pool, and for a generator of a sequence *lease* on that.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+	PreviewPoolWithBody(ctx context.Context, pool PoolInPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewPool See what a generator would make
+	//
+	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// *manage* on the pool, and for a generator of a sequence *lease* on that.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+	PreviewPool(ctx context.Context, pool PoolInPath, body PreviewPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRefill Where a pool's refill stands
+	//
+	// Whether its generator is filling it at present, or can make no more.
+	//
+	// Corresponds with GET /v1/pools/{pool}/refill (the `GetRefill` operationId).
+	GetRefill(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReleaseWithBody Give IDs back
 	//
@@ -2635,12 +3379,22 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/retire (the `Retire` operationId).
 	Retire(ctx context.Context, pool PoolInPath, params *RetireParams, body RetireJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListPoolSamples How full a pool was
+	//
+	// A sample each minute, oldest first. They are kept for 35 days.
+	//
+	// Corresponds with GET /v1/pools/{pool}/samples (the `ListPoolSamples` operationId).
+	ListPoolSamples(ctx context.Context, pool PoolInPath, params *ListPoolSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// SeedPoolWithBody Add IDs to a pool
 	//
 	// IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 	// added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-	// 1 MiB is split and sent in parts.
+	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+	//
+	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+	// at most 1 MiB.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2651,8 +3405,11 @@ type ClientInterface interface {
 	//
 	// IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 	// added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-	// 1 MiB is split and sent in parts.
+	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+	//
+	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+	// at most 1 MiB.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2663,13 +3420,42 @@ type ClientInterface interface {
 	//
 	// IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 	// added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-	// 1 MiB is split and sent in parts.
+	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+	//
+	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+	// at most 1 MiB.
 	//
 	// Takes a body of the `text/plain` content type.
 	//
 	// Corresponds with POST /v1/pools/{pool}/seed (the `SeedPool` operationId).
 	SeedPoolWithTextBody(ctx context.Context, pool PoolInPath, params *SeedPoolParams, body SeedPoolTextRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenSeedingWithBody Add the IDs of a large file to a pool
+	//
+	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	//
+	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+	OpenSeedingWithBody(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenSeeding Add the IDs of a large file to a pool
+	//
+	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	//
+	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+	OpenSeeding(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, body OpenSeedingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SweepPool Do a part of a pool's upkeep
 	//
@@ -2722,6 +3508,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/sequences/{sequence} (the `PutSequence` operationId).
 	PutSequence(ctx context.Context, sequence SequenceInPath, params *PutSequenceParams, body PutSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForecastSequence When a sequence overflows
+	//
+	// If numbers are leased as they were in the last hour and in the last day.
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/forecast (the `ForecastSequence` operationId).
+	ForecastSequence(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListLeases The ledger of what was leased
 	//
@@ -2784,9 +3577,16 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/sequences/{sequence}/resume (the `ResumeSequence` operationId).
 	ResumeSequence(ctx context.Context, sequence SequenceInPath, params *ResumeSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListSequenceSamples How much of a sequence was left
+	//
+	// A sample each minute, oldest first. They are kept for 35 days.
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
+	ListSequenceSamples(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// Tend Do one run of the schedule's work
 	//
-	// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+	// Sweeps every pool, fills those that have a generator, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
 	// of one run is not enough for is left to the next.
 	//
 	// Corresponds with POST /v1/tend (the `Tend` operationId).
@@ -3039,7 +3839,7 @@ func (c *Client) RotateCredential(ctx context.Context, credential CredentialInPa
 
 // ListJobs List jobs
 //
-// Newest first, those of pools that the caller may export.
+// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
 //
 // Corresponds with GET /v1/jobs (the `ListJobs` operationId).
 func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3057,7 +3857,7 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 // GetJob How far a job is
 //
 // Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-// needs the action *export* on the job's pool, as its parts do.
+// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
 //
 // Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3074,8 +3874,8 @@ func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...Reques
 
 // CancelJob Cancel a job that has not ended
 //
-// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
-// same client has made, and *manage* for others.
+// What it has written or added stays. A repeat is a success. It needs for the jobs that a credential of the same client has made
+// what they needed to be made, and for others the action *manage* on the pool.
 //
 // Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3090,7 +3890,51 @@ func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJob
 	return c.Client.Do(req)
 }
 
+// PutJobInputWithBody Send a part of a seeding's file
+//
+// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+// between, `application/octet-stream` has most room.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+func (c *Client) PutJobInputWithBody(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutJobInputRequestWithBody(c.Server, job, input, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutJobInputWithTextBody Send a part of a seeding's file
+//
+// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+// between, `application/octet-stream` has most room.
+//
+// Takes a body of the `text/plain` content type.
+//
+// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+func (c *Client) PutJobInputWithTextBody(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, body PutJobInputTextRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutJobInputRequestWithTextBody(c.Server, job, input, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetJobPart A part of a job's file
+//
+// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 // where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -3101,6 +3945,44 @@ func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJob
 // Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 func (c *Client) GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetJobPartRequest(c.Server, job, part)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartJobWithBody Say that a seeding's file is complete
+//
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+func (c *Client) StartJobWithBody(ctx context.Context, job JobInPath, params *StartJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartJobRequestWithBody(c.Server, job, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartJob Say that a seeding's file is complete
+//
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+func (c *Client) StartJob(ctx context.Context, job JobInPath, params *StartJobParams, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartJobRequest(c.Server, job, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3173,6 +4055,9 @@ func (c *Client) GetPool(ctx context.Context, pool PoolInPath, reqEditors ...Req
 // `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 // made against, is answered by 200 and changes nothing.
 //
+// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+// has it number by a sequence needs the action *lease* on that.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
@@ -3195,6 +4080,9 @@ func (c *Client) PutPoolWithBody(ctx context.Context, pool PoolInPath, params *P
 // `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
 // `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 // made against, is answered by 200 and changes nothing.
+//
+// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+// has it number by a sequence needs the action *lease* on that.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3309,6 +4197,48 @@ func (c *Client) Confirm(ctx context.Context, pool PoolInPath, params *ConfirmPa
 	return c.Client.Do(req)
 }
 
+// CountPoolWithBody Count the IDs of a pool one by one
+//
+// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+// was before or after that.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+func (c *Client) CountPoolWithBody(ctx context.Context, pool PoolInPath, params *CountPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountPoolRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CountPool Count the IDs of a pool one by one
+//
+// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+// was before or after that.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+func (c *Client) CountPool(ctx context.Context, pool PoolInPath, params *CountPoolParams, body CountPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountPoolRequest(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DrainPool Refuse new IDs
 //
 // Claims go on until the pool is empty.
@@ -3374,6 +4304,23 @@ func (c *Client) ExportPool(ctx context.Context, pool PoolInPath, params *Export
 	return c.Client.Do(req)
 }
 
+// ForecastPool How long a pool lasts
+//
+// If it is used as it was in the last hour and in the last day, and nothing is added.
+//
+// Corresponds with GET /v1/pools/{pool}/forecast (the `ForecastPool` operationId).
+func (c *Client) ForecastPool(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForecastPoolRequest(c.Server, pool)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // InspectID What is known of one ID
 //
 // The ID is a query parameter, percent-encoded: IDs may have slashes and dots, which gateways change in a path. The token
@@ -3399,6 +4346,65 @@ func (c *Client) InspectID(ctx context.Context, pool PoolInPath, params *Inspect
 // Corresponds with POST /v1/pools/{pool}/pause (the `PausePool` operationId).
 func (c *Client) PausePool(ctx context.Context, pool PoolInPath, params *PausePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPausePoolRequest(c.Server, pool, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewPoolWithBody See what a generator would make
+//
+// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// *manage* on the pool, and for a generator of a sequence *lease* on that.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+func (c *Client) PreviewPoolWithBody(ctx context.Context, pool PoolInPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewPoolRequestWithBody(c.Server, pool, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewPool See what a generator would make
+//
+// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// *manage* on the pool, and for a generator of a sequence *lease* on that.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+func (c *Client) PreviewPool(ctx context.Context, pool PoolInPath, body PreviewPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewPoolRequest(c.Server, pool, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRefill Where a pool's refill stands
+//
+// Whether its generator is filling it at present, or can make no more.
+//
+// Corresponds with GET /v1/pools/{pool}/refill (the `GetRefill` operationId).
+func (c *Client) GetRefill(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRefillRequest(c.Server, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -3505,12 +4511,32 @@ func (c *Client) Retire(ctx context.Context, pool PoolInPath, params *RetirePara
 	return c.Client.Do(req)
 }
 
+// ListPoolSamples How full a pool was
+//
+// A sample each minute, oldest first. They are kept for 35 days.
+//
+// Corresponds with GET /v1/pools/{pool}/samples (the `ListPoolSamples` operationId).
+func (c *Client) ListPoolSamples(ctx context.Context, pool PoolInPath, params *ListPoolSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPoolSamplesRequest(c.Server, pool, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // SeedPoolWithBody Add IDs to a pool
 //
 // IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 // added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-// 1 MiB is split and sent in parts.
+// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+//
+// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+// at most 1 MiB.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3531,8 +4557,11 @@ func (c *Client) SeedPoolWithBody(ctx context.Context, pool PoolInPath, params *
 //
 // IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 // added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-// 1 MiB is split and sent in parts.
+// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+//
+// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+// at most 1 MiB.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3553,14 +4582,63 @@ func (c *Client) SeedPool(ctx context.Context, pool PoolInPath, params *SeedPool
 //
 // IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 // added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-// 1 MiB is split and sent in parts.
+// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+//
+// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+// at most 1 MiB.
 //
 // Takes a body of the `text/plain` content type.
 //
 // Corresponds with POST /v1/pools/{pool}/seed (the `SeedPool` operationId).
 func (c *Client) SeedPoolWithTextBody(ctx context.Context, pool PoolInPath, params *SeedPoolParams, body SeedPoolTextRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSeedPoolRequestWithTextBody(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenSeedingWithBody Add the IDs of a large file to a pool
+//
+// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+//
+// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+func (c *Client) OpenSeedingWithBody(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenSeedingRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenSeeding Add the IDs of a large file to a pool
+//
+// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+//
+// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+func (c *Client) OpenSeeding(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, body OpenSeedingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenSeedingRequest(c.Server, pool, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3673,6 +4751,23 @@ func (c *Client) PutSequenceWithBody(ctx context.Context, sequence SequenceInPat
 // Corresponds with PUT /v1/sequences/{sequence} (the `PutSequence` operationId).
 func (c *Client) PutSequence(ctx context.Context, sequence SequenceInPath, params *PutSequenceParams, body PutSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutSequenceRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForecastSequence When a sequence overflows
+//
+// If numbers are leased as they were in the last hour and in the last day.
+//
+// Corresponds with GET /v1/sequences/{sequence}/forecast (the `ForecastSequence` operationId).
+func (c *Client) ForecastSequence(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForecastSequenceRequest(c.Server, sequence)
 	if err != nil {
 		return nil, err
 	}
@@ -3814,9 +4909,26 @@ func (c *Client) ResumeSequence(ctx context.Context, sequence SequenceInPath, pa
 	return c.Client.Do(req)
 }
 
+// ListSequenceSamples How much of a sequence was left
+//
+// A sample each minute, oldest first. They are kept for 35 days.
+//
+// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
+func (c *Client) ListSequenceSamples(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSequenceSamplesRequest(c.Server, sequence, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // Tend Do one run of the schedule's work
 //
-// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+// Sweeps every pool, fills those that have a generator, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
 // of one run is not enough for is left to the next.
 //
 // Corresponds with POST /v1/tend (the `Tend` operationId).
@@ -4525,6 +5637,75 @@ func NewCancelJobRequest(server string, job JobInPath, params *CancelJobParams) 
 	return req, nil
 }
 
+// NewPutJobInputRequestWithTextBody calls the generic PutJobInput builder with text/plain body
+func NewPutJobInputRequestWithTextBody(server string, job JobInPath, input int32, params *PutJobInputParams, body PutJobInputTextRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	if stringer, ok := interface{}(body).(fmt.Stringer); ok {
+		bodyReader = strings.NewReader(stringer.String())
+	} else {
+		bodyReader = strings.NewReader(fmt.Sprint(body))
+	}
+	return NewPutJobInputRequestWithBody(server, job, input, params, "text/plain", bodyReader)
+}
+
+// NewPutJobInputRequestWithBody constructs an http.Request for the PutJobInput method, with any body, and a specified content type
+func NewPutJobInputRequestWithBody(server string, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "input", input, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int32"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/jobs/%s/input/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetJobPartRequest constructs an http.Request for the GetJobPart method
 func NewGetJobPartRequest(server string, job JobInPath, part int32) (*http.Request, error) {
 	var err error
@@ -4561,6 +5742,68 @@ func NewGetJobPartRequest(server string, job JobInPath, part int32) (*http.Reque
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartJobRequest calls the generic StartJob builder with application/json body
+func NewStartJobRequest(server string, job JobInPath, params *StartJobParams, body StartJobJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStartJobRequestWithBody(server, job, params, "application/json", bodyReader)
+}
+
+// NewStartJobRequestWithBody constructs an http.Request for the StartJob method, with any body, and a specified content type
+func NewStartJobRequestWithBody(server string, job JobInPath, params *StartJobParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/jobs/%s/start", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -4935,6 +6178,68 @@ func NewConfirmRequestWithBody(server string, pool PoolInPath, params *ConfirmPa
 	return req, nil
 }
 
+// NewCountPoolRequest calls the generic CountPool builder with application/json body
+func NewCountPoolRequest(server string, pool PoolInPath, params *CountPoolParams, body CountPoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCountPoolRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewCountPoolRequestWithBody constructs an http.Request for the CountPool method, with any body, and a specified content type
+func NewCountPoolRequestWithBody(server string, pool PoolInPath, params *CountPoolParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/count", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewDrainPoolRequest constructs an http.Request for the DrainPool method
 func NewDrainPoolRequest(server string, pool PoolInPath, params *DrainPoolParams) (*http.Request, error) {
 	var err error
@@ -5057,6 +6362,40 @@ func NewExportPoolRequestWithBody(server string, pool PoolInPath, params *Export
 	return req, nil
 }
 
+// NewForecastPoolRequest constructs an http.Request for the ForecastPool method
+func NewForecastPoolRequest(server string, pool PoolInPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/forecast", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewInspectIDRequest constructs an http.Request for the InspectID method
 func NewInspectIDRequest(server string, pool PoolInPath, params *InspectIDParams) (*http.Request, error) {
 	var err error
@@ -5169,6 +6508,87 @@ func NewPausePoolRequest(server string, pool PoolInPath, params *PausePoolParams
 			req.Header.Set("If-Match", headerParam1)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewPreviewPoolRequest calls the generic PreviewPool builder with application/json body
+func NewPreviewPoolRequest(server string, pool PoolInPath, body PreviewPoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewPoolRequestWithBody(server, pool, "application/json", bodyReader)
+}
+
+// NewPreviewPoolRequestWithBody constructs an http.Request for the PreviewPool method, with any body, and a specified content type
+func NewPreviewPoolRequestWithBody(server string, pool PoolInPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetRefillRequest constructs an http.Request for the GetRefill method
+func NewGetRefillRequest(server string, pool PoolInPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/refill", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -5358,6 +6778,91 @@ func NewRetireRequestWithBody(server string, pool PoolInPath, params *RetirePara
 	return req, nil
 }
 
+// NewListPoolSamplesRequest constructs an http.Request for the ListPoolSamples method
+func NewListPoolSamplesRequest(server string, pool PoolInPath, params *ListPoolSamplesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/samples", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewSeedPoolRequest calls the generic SeedPool builder with application/json body
 func NewSeedPoolRequest(server string, pool PoolInPath, params *SeedPoolParams, body SeedPoolJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -5443,6 +6948,68 @@ func NewSeedPoolRequestWithBody(server string, pool PoolInPath, params *SeedPool
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOpenSeedingRequest calls the generic OpenSeeding builder with application/json body
+func NewOpenSeedingRequest(server string, pool PoolInPath, params *OpenSeedingParams, body OpenSeedingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOpenSeedingRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewOpenSeedingRequestWithBody constructs an http.Request for the OpenSeeding method, with any body, and a specified content type
+func NewOpenSeedingRequestWithBody(server string, pool PoolInPath, params *OpenSeedingParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/seedings", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
@@ -5759,6 +7326,40 @@ func NewPutSequenceRequestWithBody(server string, sequence SequenceInPath, param
 			req.Header.Set("If-Match", headerParam1)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewForecastSequenceRequest constructs an http.Request for the ForecastSequence method
+func NewForecastSequenceRequest(server string, sequence SequenceInPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/forecast", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -6093,6 +7694,91 @@ func NewResumeSequenceRequest(server string, sequence SequenceInPath, params *Re
 	return req, nil
 }
 
+// NewListSequenceSamplesRequest constructs an http.Request for the ListSequenceSamples method
+func NewListSequenceSamplesRequest(server string, sequence SequenceInPath, params *ListSequenceSamplesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/samples", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewTendRequest constructs an http.Request for the Tend method
 func NewTendRequest(server string, params *TendParams) (*http.Request, error) {
 	var err error
@@ -6309,7 +7995,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListJobsWithResponse List jobs
 	//
-	// Newest first, those of pools that the caller may export.
+	// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6319,7 +8005,7 @@ type ClientWithResponsesInterface interface {
 	// GetJobWithResponse How far a job is
 	//
 	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-	// needs the action *export* on the job's pool, as its parts do.
+	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6328,15 +8014,39 @@ type ClientWithResponsesInterface interface {
 
 	// CancelJobWithResponse Cancel a job that has not ended
 	//
-	// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
-	// same client has made, and *manage* for others.
+	// What it has written or added stays. A repeat is a success. It needs for the jobs that a credential of the same client has made
+	// what they needed to be made, and for others the action *manage* on the pool.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJobWithResponse(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
 
+	// PutJobInputWithBodyWithResponse Send a part of a seeding's file
+	//
+	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+	// between, `application/octet-stream` has most room.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+	PutJobInputWithBodyWithResponse(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutJobInputResponse, error)
+
+	// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file
+	//
+	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+	// between, `application/octet-stream` has most room.
+	//
+	// Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+	PutJobInputWithTextBodyWithResponse(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, body PutJobInputTextRequestBody, reqEditors ...RequestEditorFn) (*PutJobInputResponse, error)
+
 	// GetJobPartWithResponse A part of a job's file
+	//
+	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 	// where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -6348,6 +8058,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 	GetJobPartWithResponse(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*GetJobPartResponse, error)
+
+	// StartJobWithBodyWithResponse Say that a seeding's file is complete
+	//
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+	StartJobWithBodyWithResponse(ctx context.Context, job JobInPath, params *StartJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartJobResponse, error)
+
+	// StartJobWithResponse Say that a seeding's file is complete
+	//
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+	StartJobWithResponse(ctx context.Context, job JobInPath, params *StartJobParams, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*StartJobResponse, error)
 
 	// ListPoolsWithResponse List pools with their levels
 	//
@@ -6387,6 +8115,9 @@ type ClientWithResponsesInterface interface {
 	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 	// made against, is answered by 200 and changes nothing.
 	//
+	// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+	// has it number by a sequence needs the action *lease* on that.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
@@ -6399,6 +8130,9 @@ type ClientWithResponsesInterface interface {
 	// `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
 	// `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 	// made against, is answered by 200 and changes nothing.
+	//
+	// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+	// has it number by a sequence needs the action *lease* on that.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6463,6 +8197,28 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/confirm (the `Confirm` operationId).
 	ConfirmWithResponse(ctx context.Context, pool PoolInPath, params *ConfirmParams, body ConfirmJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmResponse, error)
 
+	// CountPoolWithBodyWithResponse Count the IDs of a pool one by one
+	//
+	// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+	// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+	// was before or after that.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+	CountPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *CountPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CountPoolResponse, error)
+
+	// CountPoolWithResponse Count the IDs of a pool one by one
+	//
+	// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+	// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+	// was before or after that.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+	CountPoolWithResponse(ctx context.Context, pool PoolInPath, params *CountPoolParams, body CountPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*CountPoolResponse, error)
+
 	// DrainPoolWithResponse Refuse new IDs
 	//
 	// Claims go on until the pool is empty.
@@ -6500,6 +8256,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/exports (the `ExportPool` operationId).
 	ExportPoolWithResponse(ctx context.Context, pool PoolInPath, params *ExportPoolParams, body ExportPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*ExportPoolResponse, error)
 
+	// ForecastPoolWithResponse How long a pool lasts
+	//
+	// If it is used as it was in the last hour and in the last day, and nothing is added.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/pools/{pool}/forecast (the `ForecastPool` operationId).
+	ForecastPoolWithResponse(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*ForecastPoolResponse, error)
+
 	// InspectIDWithResponse What is known of one ID
 	//
 	// The ID is a query parameter, percent-encoded: IDs may have slashes and dots, which gateways change in a path. The token
@@ -6518,6 +8283,37 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/pools/{pool}/pause (the `PausePool` operationId).
 	PausePoolWithResponse(ctx context.Context, pool PoolInPath, params *PausePoolParams, reqEditors ...RequestEditorFn) (*PausePoolResponse, error)
+
+	// PreviewPoolWithBodyWithResponse See what a generator would make
+	//
+	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// *manage* on the pool, and for a generator of a sequence *lease* on that.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+	PreviewPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewPoolResponse, error)
+
+	// PreviewPoolWithResponse See what a generator would make
+	//
+	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// *manage* on the pool, and for a generator of a sequence *lease* on that.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+	PreviewPoolWithResponse(ctx context.Context, pool PoolInPath, body PreviewPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewPoolResponse, error)
+
+	// GetRefillWithResponse Where a pool's refill stands
+	//
+	// Whether its generator is filling it at present, or can make no more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/pools/{pool}/refill (the `GetRefill` operationId).
+	GetRefillWithResponse(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*GetRefillResponse, error)
 
 	// ReleaseWithBodyWithResponse Give IDs back
 	//
@@ -6567,12 +8363,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/retire (the `Retire` operationId).
 	RetireWithResponse(ctx context.Context, pool PoolInPath, params *RetireParams, body RetireJSONRequestBody, reqEditors ...RequestEditorFn) (*RetireResponse, error)
 
+	// ListPoolSamplesWithResponse How full a pool was
+	//
+	// A sample each minute, oldest first. They are kept for 35 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/pools/{pool}/samples (the `ListPoolSamples` operationId).
+	ListPoolSamplesWithResponse(ctx context.Context, pool PoolInPath, params *ListPoolSamplesParams, reqEditors ...RequestEditorFn) (*ListPoolSamplesResponse, error)
+
 	// SeedPoolWithBodyWithResponse Add IDs to a pool
 	//
 	// IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 	// added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-	// 1 MiB is split and sent in parts.
+	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+	//
+	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+	// at most 1 MiB.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6583,8 +8391,11 @@ type ClientWithResponsesInterface interface {
 	//
 	// IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 	// added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-	// 1 MiB is split and sent in parts.
+	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+	//
+	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+	// at most 1 MiB.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6595,13 +8406,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 	// added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-	// 1 MiB is split and sent in parts.
+	// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+	//
+	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+	// at most 1 MiB.
 	//
 	// Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/pools/{pool}/seed (the `SeedPool` operationId).
 	SeedPoolWithTextBodyWithResponse(ctx context.Context, pool PoolInPath, params *SeedPoolParams, body SeedPoolTextRequestBody, reqEditors ...RequestEditorFn) (*SeedPoolResponse, error)
+
+	// OpenSeedingWithBodyWithResponse Add the IDs of a large file to a pool
+	//
+	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	//
+	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+	OpenSeedingWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenSeedingResponse, error)
+
+	// OpenSeedingWithResponse Add the IDs of a large file to a pool
+	//
+	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	//
+	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+	OpenSeedingWithResponse(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, body OpenSeedingJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenSeedingResponse, error)
 
 	// SweepPoolWithResponse Do a part of a pool's upkeep
 	//
@@ -6662,6 +8502,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/sequences/{sequence} (the `PutSequence` operationId).
 	PutSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *PutSequenceParams, body PutSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSequenceResponse, error)
+
+	// ForecastSequenceWithResponse When a sequence overflows
+	//
+	// If numbers are leased as they were in the last hour and in the last day.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/forecast (the `ForecastSequence` operationId).
+	ForecastSequenceWithResponse(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*ForecastSequenceResponse, error)
 
 	// ListLeasesWithResponse The ledger of what was leased
 	//
@@ -6730,9 +8579,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/sequences/{sequence}/resume (the `ResumeSequence` operationId).
 	ResumeSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *ResumeSequenceParams, reqEditors ...RequestEditorFn) (*ResumeSequenceResponse, error)
 
+	// ListSequenceSamplesWithResponse How much of a sequence was left
+	//
+	// A sample each minute, oldest first. They are kept for 35 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
+	ListSequenceSamplesWithResponse(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*ListSequenceSamplesResponse, error)
+
 	// TendWithResponse Do one run of the schedule's work
 	//
-	// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+	// Sweeps every pool, fills those that have a generator, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
 	// of one run is not enough for is left to the next.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7323,6 +9181,58 @@ func (r CancelJobResponse) StatusCode() int {
 	return 0
 }
 
+// PutJobInputResponse200Headers the declared response headers of an HTTP 200 response for PutJobInput
+type PutJobInputResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type PutJobInputResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReceivedJob
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *JobNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *FileTooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutJobInputResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r PutJobInputResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutJobInputResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // GetJobPartResponse200Headers the declared response headers of an HTTP 200 response for GetJobPart
 type GetJobPartResponse200Headers struct {
 	ContentDisposition *string
@@ -7358,6 +9268,58 @@ func (r GetJobPartResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r GetJobPartResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// StartJobResponse202Headers the declared response headers of an HTTP 202 response for StartJob
+type StartJobResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type StartJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *JobNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *StartJobResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r StartJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartJobResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -7535,9 +9497,11 @@ type PutPoolResponse struct {
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
-	ApplicationProblemJSON404 *PoolNotFound
+	ApplicationProblemJSON404 *PoolOrSequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *SequenceInactive
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
+	ApplicationProblemJSON410 *Problem
 	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
 	ApplicationProblemJSON412 *VersionMismatch
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
@@ -7682,6 +9646,69 @@ func (r ConfirmResponse) StatusCode() int {
 	return 0
 }
 
+// CountPoolResponse200Headers the declared response headers of an HTTP 200 response for CountPool
+type CountPoolResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+// CountPoolResponse202Headers the declared response headers of an HTTP 202 response for CountPool
+type CountPoolResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type CountPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CountPoolResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CountPoolResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r CountPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CountPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // DrainPoolResponse200Headers the declared response headers of an HTTP 200 response for DrainPool
 type DrainPoolResponse200Headers struct {
 	ETag                    string
@@ -7789,6 +9816,50 @@ func (r ExportPoolResponse) StatusCode() int {
 	return 0
 }
 
+// ForecastPoolResponse200Headers the declared response headers of an HTTP 200 response for ForecastPool
+type ForecastPoolResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type ForecastPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Forecast
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadName
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *PoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ForecastPoolResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ForecastPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForecastPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // InspectIDResponse200Headers the declared response headers of an HTTP 200 response for InspectID
 type InspectIDResponse200Headers struct {
 	XRequestID RequestID
@@ -7880,6 +9951,100 @@ func (r PausePoolResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r PausePoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// PreviewPoolResponse200Headers the declared response headers of an HTTP 200 response for PreviewPool
+type PreviewPoolResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type PreviewPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Preview
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *SequenceInactive
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *SequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PreviewPoolResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// GetRefillResponse200Headers the declared response headers of an HTTP 200 response for GetRefill
+type GetRefillResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type GetRefillResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Refill
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadName
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *PoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetRefillResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRefillResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRefillResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -8045,8 +10210,59 @@ func (r RetireResponse) StatusCode() int {
 	return 0
 }
 
+// ListPoolSamplesResponse200Headers the declared response headers of an HTTP 200 response for ListPoolSamples
+type ListPoolSamplesResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type ListPoolSamplesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SampleList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *PoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListPoolSamplesResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPoolSamplesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPoolSamplesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // SeedPoolResponse200Headers the declared response headers of an HTTP 200 response for SeedPool
 type SeedPoolResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+// SeedPoolResponse202Headers the declared response headers of an HTTP 202 response for SeedPool
+type SeedPoolResponse202Headers struct {
 	IdempotencyKeyRetention *int
 	IdempotentReplayed      *string
 	XRequestID              RequestID
@@ -8057,6 +10273,64 @@ type SeedPoolResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *SeedReport
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *ReceivedJob
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *FileTooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *SeedPoolResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *SeedPoolResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r SeedPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SeedPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// OpenSeedingResponse201Headers the declared response headers of an HTTP 201 response for OpenSeeding
+type OpenSeedingResponse201Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type OpenSeedingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Job
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *BadNamedChange
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -8079,12 +10353,12 @@ type SeedPoolResponse struct {
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *KeyedPoolUnavailable
-	// Headers200 the parsed response headers for an HTTP 200 response
-	Headers200 *SeedPoolResponse200Headers
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *OpenSeedingResponse201Headers
 }
 
 // Status returns HTTPResponse.Status
-func (r SeedPoolResponse) Status() string {
+func (r OpenSeedingResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -8092,7 +10366,7 @@ func (r SeedPoolResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SeedPoolResponse) StatusCode() int {
+func (r OpenSeedingResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -8353,6 +10627,50 @@ func (r PutSequenceResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r PutSequenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ForecastSequenceResponse200Headers the declared response headers of an HTTP 200 response for ForecastSequence
+type ForecastSequenceResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type ForecastSequenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Forecast
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadName
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *SequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ForecastSequenceResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ForecastSequenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForecastSequenceResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -8626,6 +10944,50 @@ func (r ResumeSequenceResponse) StatusCode() int {
 	return 0
 }
 
+// ListSequenceSamplesResponse200Headers the declared response headers of an HTTP 200 response for ListSequenceSamples
+type ListSequenceSamplesResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type ListSequenceSamplesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SampleList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *SequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListSequenceSamplesResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSequenceSamplesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSequenceSamplesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // TendResponse200Headers the declared response headers of an HTTP 200 response for Tend
 type TendResponse200Headers struct {
 	IdempotencyKeyRetention *int
@@ -8882,7 +11244,7 @@ func (c *ClientWithResponses) RotateCredentialWithResponse(ctx context.Context, 
 
 // ListJobsWithResponse List jobs
 //
-// Newest first, those of pools that the caller may export.
+// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8898,7 +11260,7 @@ func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *
 // GetJobWithResponse How far a job is
 //
 // Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-// needs the action *export* on the job's pool, as its parts do.
+// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8913,8 +11275,8 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, job JobInP
 
 // CancelJobWithResponse Cancel a job that has not ended
 //
-// What it has written stays. A repeat is a success. It needs the action *export* on the pool for the jobs that a credential of the
-// same client has made, and *manage* for others.
+// What it has written or added stays. A repeat is a success. It needs for the jobs that a credential of the same client has made
+// what they needed to be made, and for others the action *manage* on the pool.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8927,7 +11289,43 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 	return ParseCancelJobResponse(rsp)
 }
 
+// PutJobInputWithBodyWithResponse Send a part of a seeding's file
+//
+// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+// between, `application/octet-stream` has most room.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+func (c *ClientWithResponses) PutJobInputWithBodyWithResponse(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutJobInputResponse, error) {
+	rsp, err := c.PutJobInputWithBody(ctx, job, input, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutJobInputResponse(rsp)
+}
+
+// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file
+//
+// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
+// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
+// between, `application/octet-stream` has most room.
+//
+// Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
+func (c *ClientWithResponses) PutJobInputWithTextBodyWithResponse(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, body PutJobInputTextRequestBody, reqEditors ...RequestEditorFn) (*PutJobInputResponse, error) {
+	rsp, err := c.PutJobInputWithTextBody(ctx, job, input, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutJobInputResponse(rsp)
+}
+
 // GetJobPartWithResponse A part of a job's file
+//
+// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 // where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -8944,6 +11342,36 @@ func (c *ClientWithResponses) GetJobPartWithResponse(ctx context.Context, job Jo
 		return nil, err
 	}
 	return ParseGetJobPartResponse(rsp)
+}
+
+// StartJobWithBodyWithResponse Say that a seeding's file is complete
+//
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+func (c *ClientWithResponses) StartJobWithBodyWithResponse(ctx context.Context, job JobInPath, params *StartJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartJobResponse, error) {
+	rsp, err := c.StartJobWithBody(ctx, job, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartJobResponse(rsp)
+}
+
+// StartJobWithResponse Say that a seeding's file is complete
+//
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
+func (c *ClientWithResponses) StartJobWithResponse(ctx context.Context, job JobInPath, params *StartJobParams, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*StartJobResponse, error) {
+	rsp, err := c.StartJob(ctx, job, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartJobResponse(rsp)
 }
 
 // ListPoolsWithResponse List pools with their levels
@@ -9002,6 +11430,9 @@ func (c *ClientWithResponses) GetPoolWithResponse(ctx context.Context, pool Pool
 // `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 // made against, is answered by 200 and changes nothing.
 //
+// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+// has it number by a sequence needs the action *lease* on that.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
@@ -9020,6 +11451,9 @@ func (c *ClientWithResponses) PutPoolWithBodyWithResponse(ctx context.Context, p
 // `ETag` of your last look as `If-Match`. A configuration is replaced as a whole: what is left out gets its default.
 // `policy` and `fold_case` are fixed when a pool is created. The change last made, sent again with the version that it was
 // made against, is answered by 200 and changes nothing.
+//
+// With a `generator` the pool is filled by itself, between the marks of `refill`; `preview` shows what it would make. Whoever
+// has it number by a sequence needs the action *lease* on that.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -9114,6 +11548,40 @@ func (c *ClientWithResponses) ConfirmWithResponse(ctx context.Context, pool Pool
 	return ParseConfirmResponse(rsp)
 }
 
+// CountPoolWithBodyWithResponse Count the IDs of a pool one by one
+//
+// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+// was before or after that.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+func (c *ClientWithResponses) CountPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *CountPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CountPoolResponse, error) {
+	rsp, err := c.CountPoolWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCountPoolResponse(rsp)
+}
+
+// CountPoolWithResponse Count the IDs of a pool one by one
+//
+// The level of a pool is kept by counters; this looks at each ID. It makes a job: that of a small pool is done when the answer
+// comes (200), else ask for it (202). Its `tally` has the counts. What is claimed or comes back while it counts is counted as it
+// was before or after that.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/count (the `CountPool` operationId).
+func (c *ClientWithResponses) CountPoolWithResponse(ctx context.Context, pool PoolInPath, params *CountPoolParams, body CountPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*CountPoolResponse, error) {
+	rsp, err := c.CountPool(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCountPoolResponse(rsp)
+}
+
 // DrainPoolWithResponse Refuse new IDs
 //
 // Claims go on until the pool is empty.
@@ -9169,6 +11637,21 @@ func (c *ClientWithResponses) ExportPoolWithResponse(ctx context.Context, pool P
 	return ParseExportPoolResponse(rsp)
 }
 
+// ForecastPoolWithResponse How long a pool lasts
+//
+// If it is used as it was in the last hour and in the last day, and nothing is added.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/pools/{pool}/forecast (the `ForecastPool` operationId).
+func (c *ClientWithResponses) ForecastPoolWithResponse(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*ForecastPoolResponse, error) {
+	rsp, err := c.ForecastPool(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForecastPoolResponse(rsp)
+}
+
 // InspectIDWithResponse What is known of one ID
 //
 // The ID is a query parameter, percent-encoded: IDs may have slashes and dots, which gateways change in a path. The token
@@ -9198,6 +11681,55 @@ func (c *ClientWithResponses) PausePoolWithResponse(ctx context.Context, pool Po
 		return nil, err
 	}
 	return ParsePausePoolResponse(rsp)
+}
+
+// PreviewPoolWithBodyWithResponse See what a generator would make
+//
+// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// *manage* on the pool, and for a generator of a sequence *lease* on that.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+func (c *ClientWithResponses) PreviewPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewPoolResponse, error) {
+	rsp, err := c.PreviewPoolWithBody(ctx, pool, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewPoolResponse(rsp)
+}
+
+// PreviewPoolWithResponse See what a generator would make
+//
+// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
+// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// *manage* on the pool, and for a generator of a sequence *lease* on that.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
+func (c *ClientWithResponses) PreviewPoolWithResponse(ctx context.Context, pool PoolInPath, body PreviewPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewPoolResponse, error) {
+	rsp, err := c.PreviewPool(ctx, pool, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewPoolResponse(rsp)
+}
+
+// GetRefillWithResponse Where a pool's refill stands
+//
+// Whether its generator is filling it at present, or can make no more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/pools/{pool}/refill (the `GetRefill` operationId).
+func (c *ClientWithResponses) GetRefillWithResponse(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*GetRefillResponse, error) {
+	rsp, err := c.GetRefill(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRefillResponse(rsp)
 }
 
 // ReleaseWithBodyWithResponse Give IDs back
@@ -9278,12 +11810,30 @@ func (c *ClientWithResponses) RetireWithResponse(ctx context.Context, pool PoolI
 	return ParseRetireResponse(rsp)
 }
 
+// ListPoolSamplesWithResponse How full a pool was
+//
+// A sample each minute, oldest first. They are kept for 35 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/pools/{pool}/samples (the `ListPoolSamples` operationId).
+func (c *ClientWithResponses) ListPoolSamplesWithResponse(ctx context.Context, pool PoolInPath, params *ListPoolSamplesParams, reqEditors ...RequestEditorFn) (*ListPoolSamplesResponse, error) {
+	rsp, err := c.ListPoolSamples(ctx, pool, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPoolSamplesResponse(rsp)
+}
+
 // SeedPoolWithBodyWithResponse Add IDs to a pool
 //
 // IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 // added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-// 1 MiB is split and sent in parts.
+// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+//
+// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+// at most 1 MiB.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -9300,8 +11850,11 @@ func (c *ClientWithResponses) SeedPoolWithBodyWithResponse(ctx context.Context, 
 //
 // IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 // added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-// 1 MiB is split and sent in parts.
+// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+//
+// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+// at most 1 MiB.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -9318,8 +11871,11 @@ func (c *ClientWithResponses) SeedPoolWithResponse(ctx context.Context, pool Poo
 //
 // IDs are cleaned (surrounding space, normal form C, lower case where the pool folds it) and added. Each is counted once: as
 // added, as duplicate (it is there, or was in the file before), as conflict (it is there and taken) or as invalid. An
-// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice. A file above
-// 1 MiB is split and sent in parts.
+// invalid one never fails the others. A seeding that was cut off is sent again; nothing is ever added twice.
+//
+// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
+// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
+// at most 1 MiB.
 //
 // Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -9330,6 +11886,44 @@ func (c *ClientWithResponses) SeedPoolWithTextBodyWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseSeedPoolResponse(rsp)
+}
+
+// OpenSeedingWithBodyWithResponse Add the IDs of a large file to a pool
+//
+// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+//
+// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+func (c *ClientWithResponses) OpenSeedingWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenSeedingResponse, error) {
+	rsp, err := c.OpenSeedingWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenSeedingResponse(rsp)
+}
+
+// OpenSeedingWithResponse Add the IDs of a large file to a pool
+//
+// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
+// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
+// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+//
+// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/seedings (the `OpenSeeding` operationId).
+func (c *ClientWithResponses) OpenSeedingWithResponse(ctx context.Context, pool PoolInPath, params *OpenSeedingParams, body OpenSeedingJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenSeedingResponse, error) {
+	rsp, err := c.OpenSeeding(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenSeedingResponse(rsp)
 }
 
 // SweepPoolWithResponse Do a part of a pool's upkeep
@@ -9426,6 +12020,21 @@ func (c *ClientWithResponses) PutSequenceWithResponse(ctx context.Context, seque
 		return nil, err
 	}
 	return ParsePutSequenceResponse(rsp)
+}
+
+// ForecastSequenceWithResponse When a sequence overflows
+//
+// If numbers are leased as they were in the last hour and in the last day.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/sequences/{sequence}/forecast (the `ForecastSequence` operationId).
+func (c *ClientWithResponses) ForecastSequenceWithResponse(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*ForecastSequenceResponse, error) {
+	rsp, err := c.ForecastSequence(ctx, sequence, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForecastSequenceResponse(rsp)
 }
 
 // ListLeasesWithResponse The ledger of what was leased
@@ -9537,9 +12146,24 @@ func (c *ClientWithResponses) ResumeSequenceWithResponse(ctx context.Context, se
 	return ParseResumeSequenceResponse(rsp)
 }
 
+// ListSequenceSamplesWithResponse How much of a sequence was left
+//
+// A sample each minute, oldest first. They are kept for 35 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
+func (c *ClientWithResponses) ListSequenceSamplesWithResponse(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*ListSequenceSamplesResponse, error) {
+	rsp, err := c.ListSequenceSamples(ctx, sequence, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSequenceSamplesResponse(rsp)
+}
+
 // TendWithResponse Do one run of the schedule's work
 //
-// Sweeps every pool, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
+// Sweeps every pool, fills those that have a generator, and carries on the jobs. The schedule does it each minute by itself; asking for it is never wrong. What the time
 // of one run is not enough for is left to the next.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10825,6 +13449,129 @@ func ParseCancelJobResponse(rsp *http.Response) (*CancelJobResponse, error) {
 	return response, nil
 }
 
+// ParsePutJobInputResponse parses an HTTP response from a PutJobInputWithResponse call
+func ParsePutJobInputResponse(rsp *http.Response) (*PutJobInputResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutJobInputResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReceivedJob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest JobNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest FileTooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutJobInputResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetJobPartResponse parses an HTTP response from a GetJobPartWithResponse call
 func ParseGetJobPartResponse(rsp *http.Response) (*GetJobPartResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10901,6 +13648,129 @@ func ParseGetJobPartResponse(rsp *http.Response) (*GetJobPartResponse, error) {
 			headers.XRequestID = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStartJobResponse parses an HTTP response from a StartJobWithResponse call
+func ParseStartJobResponse(rsp *http.Response) (*StartJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest JobNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers StartJobResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
@@ -11279,14 +14149,21 @@ func ParsePutPoolResponse(rsp *http.Response) (*PutPoolResponse, error) {
 		response.ApplicationProblemJSON403 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest PoolNotFound
+		var dest PoolOrSequenceNotFound
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest SequenceInactive
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
+		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -11671,6 +14548,160 @@ func ParseConfirmResponse(rsp *http.Response) (*ConfirmResponse, error) {
 	return response, nil
 }
 
+// ParseCountPoolResponse parses an HTTP response from a CountPoolWithResponse call
+func ParseCountPoolResponse(rsp *http.Response) (*CountPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CountPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CountPoolResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers CountPoolResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDrainPoolResponse parses an HTTP response from a DrainPoolWithResponse call
 func ParseDrainPoolResponse(rsp *http.Response) (*DrainPoolResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -11931,6 +14962,94 @@ func ParseExportPoolResponse(rsp *http.Response) (*ExportPoolResponse, error) {
 	return response, nil
 }
 
+// ParseForecastPoolResponse parses an HTTP response from a ForecastPoolWithResponse call
+func ParseForecastPoolResponse(rsp *http.Response) (*ForecastPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForecastPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Forecast
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadName
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest PoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ForecastPoolResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseInspectIDResponse parses an HTTP response from a InspectIDWithResponse call
 func ParseInspectIDResponse(rsp *http.Response) (*InspectIDResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12136,6 +15255,203 @@ func ParsePausePoolResponse(rsp *http.Response) (*PausePoolResponse, error) {
 			}
 			headers.IdempotentReplayed = &value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePreviewPoolResponse parses an HTTP response from a PreviewPoolWithResponse call
+func ParsePreviewPoolResponse(rsp *http.Response) (*PreviewPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Preview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest SequenceInactive
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest SequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PreviewPoolResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetRefillResponse parses an HTTP response from a GetRefillWithResponse call
+func ParseGetRefillResponse(rsp *http.Response) (*GetRefillResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRefillResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Refill
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadName
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest PoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetRefillResponse200Headers
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -12532,6 +15848,94 @@ func ParseRetireResponse(rsp *http.Response) (*RetireResponse, error) {
 	return response, nil
 }
 
+// ParseListPoolSamplesResponse parses an HTTP response from a ListPoolSamplesWithResponse call
+func ParseListPoolSamplesResponse(rsp *http.Response) (*ListPoolSamplesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPoolSamplesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SampleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest PoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListPoolSamplesResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseSeedPoolResponse parses an HTTP response from a SeedPoolWithResponse call
 func ParseSeedPoolResponse(rsp *http.Response) (*SeedPoolResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12552,6 +15956,167 @@ func ParseSeedPoolResponse(rsp *http.Response) (*SeedPoolResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest ReceivedJob
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest FileTooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers SeedPoolResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers SeedPoolResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOpenSeedingResponse parses an HTTP response from a OpenSeedingWithResponse call
+func ParseOpenSeedingResponse(rsp *http.Response) (*OpenSeedingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OpenSeedingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
 		var dest BadNamedChange
@@ -12633,8 +16198,8 @@ func ParseSeedPoolResponse(rsp *http.Response) (*SeedPoolResponse, error) {
 	}
 
 	switch {
-	case rsp.StatusCode == 200:
-		var headers SeedPoolResponse200Headers
+	case rsp.StatusCode == 201:
+		var headers OpenSeedingResponse201Headers
 		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -12656,7 +16221,7 @@ func ParseSeedPoolResponse(rsp *http.Response) (*SeedPoolResponse, error) {
 			}
 			headers.XRequestID = value
 		}
-		response.Headers200 = &headers
+		response.Headers201 = &headers
 	}
 
 	return response, nil
@@ -13278,6 +16843,94 @@ func ParsePutSequenceResponse(rsp *http.Response) (*PutSequenceResponse, error) 
 			headers.XRequestID = value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseForecastSequenceResponse parses an HTTP response from a ForecastSequenceWithResponse call
+func ParseForecastSequenceResponse(rsp *http.Response) (*ForecastSequenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForecastSequenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Forecast
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadName
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest SequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ForecastSequenceResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -13923,6 +17576,94 @@ func ParseResumeSequenceResponse(rsp *http.Response) (*ResumeSequenceResponse, e
 			}
 			headers.IdempotentReplayed = &value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListSequenceSamplesResponse parses an HTTP response from a ListSequenceSamplesWithResponse call
+func ParseListSequenceSamplesResponse(rsp *http.Response) (*ListSequenceSamplesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSequenceSamplesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SampleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest SequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListSequenceSamplesResponse200Headers
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"idpool/alloc"
+	"idpool/web"
+)
+
+// At most so many entries of each kind are in the answer of a run of the schedule, so that it can be kept under a key
+// however many pools there are. The log of the function refill has all.
+const (
+	maxSwept   = 400
+	maxFailed  = 100
+	maxJobs    = 50
+	maxRefills = 100
+)
+
+type tendAnswer struct {
+	Swept   []sweepAnswer `json:"swept"`
+	Failed  []failedPool  `json:"failed"`
+	Left    int           `json:"left"` // pools that the time was over for; the next run goes on with them
+	Jobs    []tendedJob   `json:"jobs"`
+	Refills []tendedPool  `json:"refills"`
+	Open    int           `json:"open"`             // jobs that have not ended
+	Oldest  time.Time     `json:"oldest,omitzero"`  // when the one of these that has stood still longest was last changed
+	Sent    int           `json:"sent"`             // jobs that stood still, and were sent to the queue again
+	Omitted int           `json:"omitted,omitzero"` // entries that are left out, as there are too many
+}
+
+type failedPool struct {
+	Pool alloc.PoolName `json:"pool"`
+	partialError
+}
+
+// tendedJob is a job that the run carried on, as it was left.
+type tendedJob struct {
+	ID      alloc.JobID    `json:"id"`
+	Pool    alloc.PoolName `json:"pool"`
+	State   alloc.JobState `json:"state"`
+	Steps   int            `json:"steps"`
+	Written alloc.Count    `json:"written"`         // IDs
+	Error   *partialError  `json:"error,omitempty"` // why the run went no further with it
+}
+
+// tendedPool is a pool with a generator, and what the run did to fill it.
+type tendedPool struct {
+	Pool    alloc.PoolName `json:"pool"`
+	Added   alloc.Count    `json:"added"`
+	Batches int            `json:"batches"`
+	Dry     string         `json:"dry,omitzero"`    // why the generator can make no more
+	Error   *partialError  `json:"error,omitempty"` // why the run went no further
+}
+
+// tend does one run of the schedule's work.
+func (a api) tend(ctx context.Context, _ request) (answer, error) {
+	r, err := a.svc.Tend(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	body := newTendAnswer(ctx, r)
+	body.bound()
+	return answer{status: http.StatusOK, body: body}, nil
+}
+
+func newTendAnswer(ctx context.Context, r alloc.TendReport) tendAnswer {
+	a := tendAnswer{
+		Swept: []sweepAnswer{}, Failed: []failedPool{}, Left: r.Left, Jobs: []tendedJob{}, Refills: []tendedPool{},
+		Open: r.Open, Oldest: utc(r.Oldest), Sent: r.Sent,
+	}
+	for _, s := range r.Swept {
+		a.Swept = append(a.Swept, newSweepAnswer(s))
+	}
+	for name, err := range r.Failed {
+		a.Failed = append(a.Failed, failedPool{name, *explained(ctx, err)})
+	}
+	slices.SortFunc(a.Failed, func(x, y failedPool) int { return cmp.Compare(x.Pool, y.Pool) })
+	for _, j := range r.Jobs {
+		a.Jobs = append(a.Jobs, tendedJob{ID: j.Job.ID, Pool: j.Job.Pool, State: j.Job.State, Steps: j.Steps, Written: j.IDs, Error: explained(ctx, j.Err)})
+	}
+	for _, f := range r.Refills {
+		a.Refills = append(a.Refills, tendedPool{f.Pool, f.Added, f.Batches, f.Dry, explained(ctx, f.Err)})
+	}
+	return a
+}
+
+// explained is what a client may read of an error that spoils only a part of an answer; nil for none.
+func explained(ctx context.Context, err error) *partialError {
+	if err == nil {
+		return nil
+	}
+	code, detail := web.Explain(ctx, err)
+	return &partialError{code, detail}
+}
+
+// bound leaves out what is too much.
+func (a *tendAnswer) bound() {
+	all := a.entries()
+	a.Swept = a.Swept[:min(len(a.Swept), maxSwept)]
+	a.Failed = a.Failed[:min(len(a.Failed), maxFailed)]
+	a.Jobs = a.Jobs[:min(len(a.Jobs), maxJobs)]
+	a.Refills = a.Refills[:min(len(a.Refills), maxRefills)]
+	a.Omitted = all - a.entries()
+}
+
+func (a *tendAnswer) entries() int {
+	return len(a.Swept) + len(a.Failed) + len(a.Jobs) + len(a.Refills)
+}
