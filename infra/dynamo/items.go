@@ -9,7 +9,7 @@ import (
 	"idpool/alloc"
 )
 
-// head is a pool's head as it was read. Chunks lo to nx−1 are leased and not all settled, nx to tl−1 are published.
+// head is a pool's head as it was read; pool.Config is without its settings. Chunks lo to nx−1 are leased and not all settled, nx to tl−1 are published.
 type head struct {
 	pool       alloc.Pool
 	series     int64
@@ -25,6 +25,8 @@ type head struct {
 	retired    int64
 	retiredBy  string
 	token      string // of the creation
+	settings   string // names the rest of the configuration; "" for none
+	voiding    string // source of the chunk at the tail that is being voided; "" for none
 }
 
 // counts are those of the last sweep.
@@ -45,11 +47,15 @@ func newPoolItem(name alloc.PoolName, c alloc.PoolConfig, now time.Time, token s
 	return item(headKey(name), it)
 }
 
-// changeable is the part of a configuration that ChangePool may change.
+// changeable is the part of a configuration that ChangePool may change. Without settings it does not name them.
 func changeable(c alloc.PoolConfig) map[string]any {
-	return map[string]any{
+	set := map[string]any{
 		AttrMaxBatch: int64(c.MaxBatch), AttrDescription: c.Description, AttrOnRelease: string(c.OnRelease), AttrRequireKey: c.RequireKey,
 	}
+	if name := settingsOf(c).name(); name != "" {
+		set[AttrSettings] = name
+	}
+	return set
 }
 
 func decodeHead(name alloc.PoolName, it Item) *head {
@@ -65,7 +71,7 @@ func decodeHead(name alloc.PoolName, it Item) *head {
 		published: it.Int(AttrPublished), seeded: it.Int(AttrSeeded),
 		rebuilding: rebuilding, wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
 		dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
-		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy),
+		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy), settings: it.Str(AttrSettings), voiding: it.Str(AttrVoiding),
 		counted: counts{
 			windowFree: it.Int(AttrWindowFree), dead: it.Int(AttrDead), held: it.Int(AttrHeld),
 			gone: it.Int(AttrGone), at: fromMilli(it.Int(AttrCountedAt)),

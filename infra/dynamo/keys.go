@@ -11,11 +11,13 @@ import (
 //
 //	I#pool#id        I          one ID: who owns it is decided here alone
 //	P#pool           H          head of the pool's queue of chunks, with configuration and the last sweep's counts
+//	P#pool           G#digest   generator and marks of a configuration: immutable, see settings.go
+//	P#pool           F          where the pool's refill stands, see refills.go
 //	P#pool           L          lock of the sweep: keeps two apart, never trusted
-//	P#pool#series#n  C          chunk n: immutable, lists about 20 IDs with their generations
+//	P#pool#series#n  C          chunk n: immutable from the tail on down, lists about 20 IDs with their generations
 //	P#pool#R         I#id#g     generation g of an ID is on its way back, or will be
 //	P#pool#R         V#hash#t   the key record with token t is given up, or was about to be
-//	P#pool#V         time       sample of the level, one a minute
+//	P#pool#V         time       sample of the level, one a minute, see samples.go
 //	N#pool           name       catalogue
 //	K#hash           K          key record: the intent of a keyed claim
 //	J#job            B#pool#d   one batch of a seeding job; d is the digest of its IDs
@@ -72,6 +74,8 @@ const (
 	AttrMaxBatch    = "mb" // of a head
 	AttrDescription = "ds" // of a head
 	AttrBorn        = "cr" // of a head: when it was made, in milliseconds
+	AttrSettings    = "cf" // of a head: digest that names generator and marks; absent for none
+	AttrVoiding     = "vo" // of a head: source of the chunk at the tail, which is to list nothing; absent but then
 
 	AttrWindowFree = "wf" // of a head, as all that follow by the last sweep: free IDs among the leased listings
 	AttrDead       = "wd" // of a head: listings of chunks not leased yet that are of no use
@@ -85,6 +89,8 @@ const (
 	AttrBefore   = "bf" // of a chunk: listings in the chunks before it
 	AttrSource   = "x"  // of a chunk: who put it, unique to the put; of an ID retired by a call: which call
 	AttrRelisted = "rl" // of a chunk: it may list what another one lists too
+	AttrUpTo     = "up" // of a chunk: it counts only while that leaves the pool's level at or below this
+	AttrVoid     = "vd" // of a chunk: it was not to count, and lists nothing any more
 	AttrPrint    = "fp" // of a key record: fingerprint of the request
 
 	AttrReason = "r" // of a return: why
@@ -93,8 +99,8 @@ const (
 
 	AttrRun    = "ru" // of a batch: the run that is at work on it
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
-	AttrMarked = "mk" // of a batch: groups of IDs that have been put and may have been published
-	AttrOthers = "ot" // of a batch: which IDs of those groups others have put, a bit for each; absent for none
+	AttrMarked = "mi" // of a batch: how many of its IDs, from the first, have been put and may have been published
+	AttrOthers = "ot" // of a batch: which of those others have put, a bit for each; absent for none
 	AttrAvail  = "av" // of a sample: IDs available, or numbers left
 )
 

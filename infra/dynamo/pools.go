@@ -19,8 +19,8 @@ func poolConfigOf(head Item) alloc.PoolConfig {
 	}.WithDefaults()
 }
 
-// CreatePool implements alloc.Pools. The catalogue item comes first, marked as creating, then the head, then the mark
-// becomes live: so a head that is missing tells what it means.
+// CreatePool implements alloc.Pools. The catalogue item comes first, marked as creating, then the settings and the head,
+// then the mark becomes live: so a head that is missing tells what it means.
 func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (alloc.Pool, bool, error) {
 	now := s.now()
 	entry := item(catalogueKey(name), Item{AttrState: catalogueCreating, AttrBorn: now.UnixMilli()})
@@ -35,6 +35,9 @@ func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 			return alloc.Pool{}, false, err
 		}
 		return poolAsCreated(h, config)
+	}
+	if err := s.keepSettings(ctx, name, settingsOf(config)); err != nil {
+		return alloc.Pool{}, false, err
 	}
 	return s.createPoolHead(ctx, newPoolItem(name, config, now, string(alloc.NewToken())), name, config)
 }
@@ -57,7 +60,7 @@ func (s *Store) createPoolHead(ctx context.Context, it Item, name alloc.PoolName
 	}
 	h := decodeHead(name, it)
 	if own {
-		return h.pool, true, nil
+		return h.poolWith(config), true, nil
 	}
 	return poolAsCreated(h, config)
 }
@@ -76,11 +79,11 @@ func poolAsCreated(h *head, config alloc.PoolConfig) (alloc.Pool, bool, error) {
 	if err := h.pool.CheckTo(alloc.PoolDeleted); err != nil {
 		return alloc.Pool{}, false, err
 	}
-	if h.pool.Config != config {
+	if !h.hasConfig(config) {
 		return alloc.Pool{}, false, alloc.Errorf(alloc.CodePoolExists,
 			"the pool %q exists with another configuration; read it and change it, or choose another name", h.pool.Name)
 	}
-	return h.pool, false, nil
+	return h.poolWith(config), false, nil
 }
 
 // Pool implements alloc.Pools.
@@ -89,36 +92,53 @@ func (s *Store) Pool(ctx context.Context, name alloc.PoolName) (alloc.Pool, erro
 	if err != nil {
 		return alloc.Pool{}, err
 	}
-	return h.pool, nil
+	return s.wholePool(ctx, h)
 }
 
 // ChangePool implements alloc.Pools.
 func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.Version, config alloc.PoolConfig) (alloc.Pool, error) {
 	h, err := s.poolHead(ctx, name)
-	for range changeTries {
+	for try := range changeTries {
 		if err != nil {
 			return alloc.Pool{}, err
 		}
 		if err := h.pool.CheckTo(h.pool.State); err != nil {
 			return alloc.Pool{}, err
 		}
-		if h.pool.Version == from+1 && h.pool.Config == config {
-			return h.pool, nil // a repeat, or our own write whose answer was lost
+		if h.pool.Version == from+1 && h.hasConfig(config) {
+			return h.poolWith(config), nil // a repeat, or our own write whose answer was lost
 		}
 		if h.pool.Version != from {
 			return alloc.Pool{}, alloc.VersionMismatch("pool", string(name), h.pool.Version)
 		}
-		if err := h.pool.Config.CheckChange(config); err != nil {
+		if err := s.checkChange(ctx, h, config); err != nil {
 			return alloc.Pool{}, err
 		}
 		if h.rebuilding {
 			return alloc.Pool{}, poolRebuilding(name)
 		}
-		set := changeable(config)
-		set[AttrVersion] = int64(from) + 1
-		h, err = s.change(ctx, h, Update{Set: set}, Eq(AttrVersion, int64(from)), Ne(AttrPoolState, string(alloc.PoolDeleted)))
+		if try == 0 {
+			if err := s.keepSettings(ctx, name, settingsOf(config)); err != nil {
+				return alloc.Pool{}, err
+			}
+		}
+		u := Update{Set: changeable(config)}
+		u.Set[AttrVersion] = int64(from) + 1
+		if settingsOf(config).name() == "" {
+			u.Remove = []string{AttrSettings}
+		}
+		h, err = s.change(ctx, h, u, Eq(AttrVersion, int64(from)), Ne(AttrPoolState, string(alloc.PoolDeleted)))
 	}
 	return alloc.Pool{}, orContended(err, name)
+}
+
+// checkChange holds the whole configuration of the head against the one that is to be.
+func (s *Store) checkChange(ctx context.Context, h *head, to alloc.PoolConfig) error {
+	p, err := s.wholePool(ctx, h)
+	if err != nil {
+		return err
+	}
+	return p.Config.CheckChange(to)
 }
 
 // SetPoolState implements alloc.Pools.
@@ -135,7 +155,7 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 			return alloc.Pool{}, alloc.VersionMismatch("pool", string(name), h.pool.Version)
 		}
 		if h.pool.State == to {
-			return h.pool, nil
+			return s.wholePool(ctx, h)
 		}
 		if h.rebuilding {
 			return alloc.Pool{}, poolRebuilding(name)
@@ -143,7 +163,7 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 		h, err = s.change(ctx, h, Update{Set: map[string]any{AttrPoolState: string(to)}},
 			Eq(AttrPoolState, string(h.pool.State)), Eq(AttrVersion, int64(h.pool.Version)))
 		if err == nil && h.pool.State == to {
-			return h.pool, nil // by this call, by its repeat, or by another that wanted the same
+			return s.wholePool(ctx, h) // by this call, by its repeat, or by another that wanted the same
 		}
 	}
 	return alloc.Pool{}, orContended(err, name)
@@ -210,17 +230,17 @@ func (s *Store) headsOf(ctx context.Context, entries []Item, but string) ([]allo
 	if err != nil {
 		return nil, err
 	}
-	var pools []alloc.Pool
+	var found []*head
 	for i, entry := range listed {
 		name := alloc.PoolName(entry.Str(AttrSK))
 		switch {
 		case heads[i] != nil:
-			pools = append(pools, decodeHead(name, heads[i]).pool)
+			found = append(found, decodeHead(name, heads[i]))
 		case entry.Str(AttrState) == catalogueLive:
-			pools = append(pools, alloc.Pool{Name: name})
+			found = append(found, &head{pool: alloc.Pool{Name: name}})
 		}
 	}
-	return pools, nil
+	return s.wholePools(ctx, found)
 }
 
 // Level implements alloc.Pools. It reads the head and the first chunk that is not leased: what is published after it is
@@ -230,13 +250,13 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 	if err != nil {
 		return alloc.Level{}, err
 	}
-	unleased, err := s.unleased(ctx, h)
+	available, err := s.available(ctx, h)
 	if err != nil {
 		return alloc.Level{}, err
 	}
 	c := h.counted
 	l := alloc.Level{
-		Available: alloc.Count(max(0, unleased+c.windowFree-c.dead)),
+		Available: alloc.Count(available),
 		Seeded:    alloc.Count(h.seeded), Held: alloc.Count(c.held),
 		Retired: alloc.Count(h.retired), CountedAt: c.at,
 	}
@@ -247,6 +267,12 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 		l.Claimed = gone
 	}
 	return l, nil
+}
+
+// available is how many IDs are available by this very head: the one formula of it.
+func (s *Store) available(ctx context.Context, h *head) (int64, error) {
+	unleased, err := s.unleased(ctx, h)
+	return max(0, unleased+h.counted.windowFree-h.counted.dead), err
 }
 
 // unleased is the number of listings that are published and not leased. Two reads that do not fit together, as a lease
