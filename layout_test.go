@@ -78,6 +78,12 @@ func importRules() []importRule {
 			never:  infraNever("lambdahttp", awsSDK),
 		},
 		{
+			folder: "infra/sqs",
+			allow:  []string{own("alloc"), awsSDK, awsSmithy},
+			never:  infraNever("sqs", awsLambda),
+		},
+		{folder: "infra/sqs/sqstest", never: []string{awsModules, own("alloc"), own("web"), own("templates")}, tests: true},
+		{
 			folder: "infra/metrics",
 			allow:  []string{own("alloc")},
 			never:  infraNever("metrics", awsModules),
