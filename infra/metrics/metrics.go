@@ -1,5 +1,6 @@
 // Package metrics makes CloudWatch metrics of log events: what it adds to a line is the embedded metric format, by which
-// CloudWatch Logs reads metrics out of the line itself. No call is made for them, and no daemon runs.
+// CloudWatch Logs reads metrics out of the line itself. No call is made for them, and no daemon runs. Every metric has all
+// of its dimensions in every line, so that an alarm names them once and finds all the data.
 package metrics
 
 import (
@@ -10,10 +11,18 @@ import (
 // Namespace is where the metrics are found.
 const Namespace = "idpool"
 
-// The dimensions of every metric. Both have few values; nothing that a client chooses is among them.
-var dimensions = []string{"operation", "outcome"}
+// Set is the metrics of one deployment.
+type Set struct {
+	Table string // its table: a dimension of every metric, so that two deployments in one account are told apart
+	Pools bool   // metrics for each pool too: each is charged for by itself
+}
 
-// metric is an attribute of an event that is a measurement, with its unit as CloudWatch names it.
+// The dimensions of an event. Operation and outcome have few values; nothing that a client chooses is among them.
+const dimTable = "table"
+
+func eventDimensions() []string { return []string{dimTable, "operation", "outcome"} }
+
+// metric is a member of a line that is a measurement, with its unit as CloudWatch names it.
 type metric struct {
 	Name string
 	Unit string
@@ -41,15 +50,22 @@ type metadata struct {
 	CloudWatchMetrics []directive
 }
 
+func embedded(at time.Time, dimensions []string, metrics []metric) slog.Attr {
+	return slog.Any("_aws", metadata{
+		Timestamp:         at.UnixMilli(),
+		CloudWatchMetrics: []directive{{Namespace: Namespace, Dimensions: [][]string{dimensions}, Metrics: metrics}},
+	})
+}
+
 // Embedded returns the attributes that make metrics of an event with the attributes given. It is for web.Options.Metrics,
 // and for a logger that writes attributes as members of one JSON object a line. An event that lacks a dimension is no
 // metric.
-func Embedded(at time.Time, event []slog.Attr) []slog.Attr {
-	has := map[string]bool{}
+func (s Set) Embedded(at time.Time, event []slog.Attr) []slog.Attr {
+	has := map[string]bool{dimTable: true}
 	for _, a := range event {
 		has[a.Key] = true
 	}
-	for _, d := range dimensions {
+	for _, d := range eventDimensions() {
 		if !has[d] {
 			return nil
 		}
@@ -60,11 +76,5 @@ func Embedded(at time.Time, event []slog.Attr) []slog.Attr {
 			metrics = append(metrics, m)
 		}
 	}
-	return []slog.Attr{
-		slog.Int(requests, 1),
-		slog.Any("_aws", metadata{
-			Timestamp:         at.UnixMilli(),
-			CloudWatchMetrics: []directive{{Namespace: Namespace, Dimensions: [][]string{dimensions}, Metrics: metrics}},
-		}),
-	}
+	return []slog.Attr{slog.String(dimTable, s.Table), slog.Int(requests, 1), embedded(at, eventDimensions(), metrics)}
 }

@@ -39,7 +39,7 @@ func line(t *testing.T, h http.HandlerFunc) []byte {
 	}}))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/pools/p/claims", http.NoBody)
 	r.RemoteAddr = "192.0.2.1:4711"
-	web.Stack(h, web.Options{Logger: logger, Now: now, Metrics: metrics.Embedded}).ServeHTTP(httptest.NewRecorder(), r)
+	web.Stack(h, web.Options{Logger: logger, Now: now, Metrics: metrics.Set{Table: "idpool-test"}.Embedded}).ServeHTTP(httptest.NewRecorder(), r)
 	return regexp.MustCompile(`"request_id":"[A-Z2-7]{26}"`).ReplaceAll(log.Bytes(), []byte(`"request_id":"(random)"`))
 }
 
@@ -97,7 +97,7 @@ func TestEveryMetricAndDimensionIsInTheLine(t *testing.T) {
 				t.Fatalf("no metrics: %s", text)
 			}
 			d := said.AWS.CloudWatchMetrics[0]
-			if d.Namespace != "idpool" || !slices.Equal(d.Dimensions[0], []string{web.KeyOperation, web.KeyOutcome}) {
+			if d.Namespace != "idpool" || !slices.Equal(d.Dimensions[0], []string{"table", web.KeyOperation, web.KeyOutcome}) {
 				t.Errorf("namespace %q, dimensions %v", d.Namespace, d.Dimensions)
 			}
 			for _, name := range d.Dimensions[0] {
@@ -117,7 +117,7 @@ func TestEveryMetricAndDimensionIsInTheLine(t *testing.T) {
 
 func TestAnEventWithoutDimensionsIsNoMetric(t *testing.T) {
 	for _, event := range [][]slog.Attr{nil, {slog.String("operation", "claim")}, {slog.String("outcome", "first"), slog.Int("count", 1)}} {
-		if got := metrics.Embedded(time.Now(), event); got != nil {
+		if got := (metrics.Set{Table: "t"}).Embedded(time.Now(), event); got != nil {
 			t.Errorf("%v gives %v", event, got)
 		}
 	}

@@ -1,0 +1,162 @@
+package metrics
+
+import (
+	"log/slog"
+	"time"
+
+	"idpool/alloc"
+)
+
+// RunwayCap stands for a runway that is longer, or of which nothing is known: a metric has data in every run, also where
+// nothing is used up.
+const RunwayCap = 87600 // hours: ten years
+
+// Value is one number of a run.
+type Value struct {
+	Name string
+	Unit string // as CloudWatch names it
+	Of   float64
+	Sum  bool   // it is of this run alone and adds up over the runs; else it is how things stand
+	Help string // what it is, for people
+}
+
+// Run is the numbers of one run of the schedule, for each and every run. The local program shows the same.
+func Run(at time.Time, r alloc.TendReport, err error) []Value {
+	var low, empty, dry, refillFailed, stuck, stopped int
+	var added, relisted, returned, voided, calls, writes alloc.Count
+	for _, p := range r.Pools {
+		low += one(p.IsLow())
+		empty += one(p.State != alloc.PoolDraining && p.Level.Seeded > 0 && p.Level.Available == 0)
+		dry += one(p.Dry)
+	}
+	for _, f := range r.Refills {
+		added += f.Added
+		refillFailed += one(f.Err != nil)
+	}
+	for _, s := range r.Swept {
+		relisted, returned, voided = relisted+s.Relisted, returned+s.Returned, voided+s.Voided
+		calls, writes = calls+s.Calls, writes+s.Writes
+	}
+	for _, j := range r.Jobs {
+		stuck += one(j.Err != nil)
+	}
+	for _, q := range r.Sequences {
+		stopped += one(q.State == alloc.SequenceStopped)
+	}
+	still := 0.0
+	if !r.Oldest.IsZero() {
+		still = max(0, at.Sub(r.Oldest).Minutes())
+	}
+	stands := func(name string, n int, help string) Value { return Value{name, "Count", float64(n), false, help} }
+	sum := func(name string, n int, help string) Value { return Value{name, "Count", float64(n), true, help} }
+	return []Value{
+		sum("runs", 1, "Runs of the schedule."),
+		sum("runs_failed", one(err != nil), "Runs that failed as a whole."),
+		stands("pools", len(r.Pools), "Pools that are not deleted."),
+		stands("pools_low", low, "Pools below their low mark at the end of the run."),
+		stands("pools_empty", empty, "Pools that were seeded once and have no free ID, draining ones left out."),
+		stands("pools_dry", dry, "Pools whose generator can make no more."),
+		stands("sequences", len(r.Sequences), "Sequences that are not deleted."),
+		stands("sequences_stopped", stopped, "Sequences whose counter is missing or behind their ledger."),
+		{"runway_hours", "None", Runway(r), false, "Shortest runway of all pools that nothing fills, and of all sequences; 87600 where none ends."},
+		sum("refill_added", int(added), "IDs that the refill added."),
+		sum("refill_failed", refillFailed, "Pools whose refill failed."),
+		sum("sweep_failed", len(r.Failed), "Pools whose sweep failed."),
+		stands("sweep_left", r.Left, "Pools that the time was over for."),
+		sum("sweep_relisted", int(relisted), "Free IDs of stale stock that were published again."),
+		sum("sweep_returned", int(returned), "IDs that came back."),
+		sum("sweep_voided", int(voided), "Given-up batches that were settled."),
+		sum("sweep_calls", int(calls), "Calls of the store by sweeps."),
+		sum("sweep_writes", int(writes), "Writes among these."),
+		stands("jobs_open", r.Open, "Jobs that have not ended."),
+		sum("jobs_sent", r.Sent, "Jobs that stood still and were sent to the queue again."),
+		sum("jobs_failed", stuck, "Jobs of which a step failed in the run."),
+		{"job_still_minutes", "None", still, false, "How long the job that has stood still longest was not carried on."},
+	}
+}
+
+// Runway is the shortest runway, in hours, of what runs out unless somebody does something: pools that are active and have no
+// generator, or a dry one, and sequences.
+func Runway(r alloc.TendReport) float64 {
+	hours := float64(RunwayCap)
+	for _, p := range r.Pools {
+		if filled := p.Filled && !p.Dry; !filled && p.State == alloc.PoolActive {
+			hours = min(hours, runway(p.Forecast))
+		}
+	}
+	for _, s := range r.Sequences {
+		if s.State == alloc.SequenceActive {
+			hours = min(hours, runway(s.Forecast))
+		}
+	}
+	return hours
+}
+
+func runway(f alloc.Forecast) float64 {
+	if left, ok := f.Runway(); ok {
+		return min(left.Hours(), RunwayCap)
+	}
+	return RunwayCap
+}
+
+// Pool is the numbers of one pool.
+func Pool(p alloc.PoolStanding) []Value {
+	perHour := 0.0
+	for _, b := range p.Forecast.Burns {
+		perHour = max(perHour, b.PerHour)
+	}
+	return []Value{
+		{"available", "Count", float64(p.Level.Available), false, "Free IDs."},
+		{"held", "Count", float64(p.Level.Held), false, "Held IDs."},
+		{"low_mark", "Count", float64(p.Low), false, "Below so many free IDs the pool is filled, or somebody is told."},
+		{"target_mark", "Count", float64(p.Target), false, "Free IDs that the pool is filled up to."},
+		{"burn_per_hour", "None", perHour, false, "IDs used in an hour, by the faster of the last hour and the last day."},
+		{"runway_hours", "None", runway(p.Forecast), false, "Hours until the pool is empty at that rate, if nothing is added; 87600 for never."},
+	}
+}
+
+// Sequence is the numbers of one sequence.
+func Sequence(s alloc.SequenceStanding) []Value {
+	return []Value{
+		{"left", "Count", float64(s.Left), false, "Numbers that are left."},
+		{"runway_hours", "None", runway(s.Forecast), false, "Hours until the sequence overflows at its rate; 87600 for never."},
+	}
+}
+
+// Lines returns what is to be logged of a run beside its own event, each element as the attributes of one line: the numbers of
+// the run, and where Set.Pools says so those of each pool and sequence.
+func (s Set) Lines(at time.Time, r alloc.TendReport, err error) [][]slog.Attr {
+	lines := [][]slog.Attr{s.line(at, Run(at, r, err))}
+	if !s.Pools {
+		return lines
+	}
+	for _, p := range r.Pools {
+		lines = append(lines, s.line(at, Pool(p), slog.String("pool", string(p.Pool))))
+	}
+	for _, q := range r.Sequences {
+		lines = append(lines, s.line(at, Sequence(q), slog.String("sequence", string(q.Sequence))))
+	}
+	return lines
+}
+
+// line is one line of metrics with the table and what else is given as dimensions.
+func (s Set) line(at time.Time, values []Value, dimensions ...slog.Attr) []slog.Attr {
+	line := append([]slog.Attr{slog.String(dimTable, s.Table)}, dimensions...)
+	names := make([]string, len(line))
+	for i, d := range line {
+		names[i] = d.Key
+	}
+	metrics := make([]metric, len(values))
+	for i, v := range values {
+		line = append(line, slog.Float64(v.Name, v.Of))
+		metrics[i] = metric{v.Name, v.Unit}
+	}
+	return append(line, embedded(at, names, metrics))
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
