@@ -14,7 +14,7 @@ import (
 )
 
 // grant is one permission of a function's role: an action on the items whose partition key fits a pattern, in which *
-// stands for anything.
+// stands for anything, or on the job queue.
 type grant struct{ action, pattern string }
 
 // access is a call of the table by a function, as far as permission goes.
@@ -45,8 +45,11 @@ const (
 	conditionKey      = "dynamodb:LeadingKeys"
 )
 
+// theQueue stands for the job queue where grants and calls have a partition key.
+const theQueue = "JobQueue"
+
 // grantsOf reads what a template grants to a function. What it cannot judge is an error: a grant that is not for the one
-// table, or not for named kinds of items, and an action in two statements (of a call on several items each of the
+// table or the one queue, or not for named kinds of items, and an action in two statements (of a call on several items each of the
 // statements would have to allow all).
 func grantsOf(template []byte, function string) ([]grant, error) {
 	var tmpl struct {
@@ -92,12 +95,14 @@ func grantsOf(template []byte, function string) ([]grant, error) {
 	return grants, errors.Join(faults...)
 }
 
-// patterns are those of the partition keys that the statement is for.
+// patterns are those of the partition keys that the statement is for, or the queue.
 func (st statement) patterns() (patterns oneOrMore, err error) {
 	node, ok := st.Condition[conditionOperator]
 	switch {
 	case st.Effect != "Allow":
 		return nil, fmt.Errorf("its effect is %q, want Allow", st.Effect)
+	case st.Resource.Tag == "!GetAtt" && st.Resource.Value == theQueue+".Arn" && slices.Equal(st.Action, []string{"sqs:SendMessage"}) && len(st.Condition) == 0:
+		return oneOrMore{theQueue}, nil
 	case st.Resource.Tag != "!GetAtt" || st.Resource.Value != "Table.Arn":
 		return nil, errors.New("it is not for the table alone")
 	case !ok || len(st.Condition) != 1:
@@ -115,6 +120,9 @@ func (st statement) patterns() (patterns oneOrMore, err error) {
 
 // allows reports whether the grant lets the call through.
 func (g grant) allows(a access) bool {
+	if a.key == theQueue || g.pattern == theQueue {
+		return g == grant{a.operation, a.key}
+	}
 	if g.action != "dynamodb:"+a.operation {
 		return false
 	}
@@ -169,6 +177,10 @@ Resources:
               Action: dynamodb:DeleteItem
               Resource: !GetAtt Table.Arn
               Condition: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": "P#*#R" } }
+            - Sid: Send
+              Effect: Allow
+              Action: sqs:SendMessage
+              Resource: !GetAtt JobQueue.Arn
 `
 
 func TestGrantsAreHeldAgainstCalls(t *testing.T) {
@@ -178,6 +190,7 @@ func TestGrantsAreHeldAgainstCalls(t *testing.T) {
 		{"UpdateItem", "P#a#1#0"},
 		{"UpdateItem", "K#1"},
 		{"DeleteItem", "P#a#R"},
+		{"sqs:SendMessage", theQueue},
 	}
 	tests := []struct {
 		name     string
@@ -214,8 +227,11 @@ func TestGrantsAreHeldAgainstCalls(t *testing.T) {
 			},
 		},
 		{
-			"a call is made no more", "", "", calls[:4],
-			[]string{"dynamodb:DeleteItem on P#*#R is granted and not needed by any call"},
+			"calls are made no more", "", "", calls[:4],
+			[]string{
+				"dynamodb:DeleteItem on P#*#R is granted and not needed by any call",
+				"sqs:SendMessage on JobQueue is granted and not needed by any call",
+			},
 		},
 		{
 			"a call is new", "", "", append(slices.Clone(calls), access{"Scan", ""}, access{"DeleteItem", "P#a"}),
@@ -241,6 +257,8 @@ func TestGrantsThatCannotBeJudgedAreRefused(t *testing.T) {
 		{"a denial", "Effect: Allow", "Effect: Deny", "want Allow"},
 		{"every table", "!GetAtt Table.Arn", `"*"`, "not for the table alone"},
 		{"another table", "!GetAtt Table.Arn", "!GetAtt Other.Arn", "not for the table alone"},
+		{"another call of the queue", "sqs:SendMessage", "sqs:*", "not for the table alone"},
+		{"another queue", "!GetAtt JobQueue.Arn", "!GetAtt DeadLetters.Arn", "not for the table alone"},
 		{"every item", "Condition: { " + keys + " }", "", "not one of ForAllValues:StringLike"},
 		{"a second condition", keys, keys + `, "Bool": { "aws:SecureTransport": "true" }`, "not one of ForAllValues:StringLike"},
 		{"another condition", "ForAllValues:StringLike", "ForAnyValue:StringLike", "not one of ForAllValues:StringLike"},

@@ -32,14 +32,15 @@ func verifier(svc *alloc.Service, token string) (web.Verifier, error) {
 	return web.FirstOf(bootstrap, svc.Verify), nil
 }
 
-// handler serves what the functions serve, on one address. The pages need no credential where only this machine can ask
+// handler serves what the functions serve, on one address, and /metrics. Both it and the pages need no credential where only this machine can ask
 // for them: loopback says that the address listened on is of that kind, and a request that names another host, or came
 // by way of a proxy, is somebody else's all the same.
-func handler(svc *alloc.Service, verify web.Verifier, loopback bool, logger *slog.Logger) (http.Handler, error) {
-	pages, err := admin.New(admin.Config{Service: svc})
+func handler(svc *alloc.Service, verify web.Verifier, loopback bool, seen *monitor, logger *slog.Logger) (http.Handler, error) {
+	dashboard, err := admin.New(admin.Config{Service: svc})
 	if err != nil {
 		return nil, err
 	}
+	pages := withMetrics(seen, dashboard)
 	open, closed := web.As(viewer())(pages), web.BasicOrBearer(verify)(pages)
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if loopback && isLoopback(r.Host) && !isProxied(r.Header) {
@@ -49,7 +50,7 @@ func handler(svc *alloc.Service, verify web.Verifier, loopback bool, logger *slo
 		}
 	})
 	whole := web.Split(web.Bearer(verify)(api.All(svc)), guarded)
-	return web.Stack(bounded(whole), web.Options{Logger: logger}), nil
+	return web.Stack(bounded(whole), web.Options{Logger: logger, Metrics: seen.request}), nil
 }
 
 // viewer is who looks at the pages without a credential.

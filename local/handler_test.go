@@ -57,7 +57,7 @@ func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := handler(svc, verify, isLoopback(tt.addr), slog.New(slog.DiscardHandler))
+			h, err := handler(svc, verify, isLoopback(tt.addr), newMonitor(func() int { return 0 }), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"syscall"
 	"time"
 
 	"idpool/alloc"
+	"idpool/infra/sqs"
 	"idpool/web/api"
 )
 
@@ -49,7 +49,8 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
-	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders(), VerifyFor: verifyFor})
+	queue := sqs.NewLocal()
+	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders(), VerifyFor: verifyFor, Queue: queue})
 	if err != nil {
 		return err
 	}
@@ -57,17 +58,17 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	h, err := handler(svc, verify, isLoopback(listener.Addr().String()), logger)
+	seen := newMonitor(queue.Len)
+	h, err := handler(svc, verify, isLoopback(listener.Addr().String()), seen, logger)
 	if err != nil {
 		return err
 	}
 
-	tending, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var tender sync.WaitGroup
-	tender.Go(func() { schedule(tending, svc, s.refillEvery, logger) })
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	background := work(working, svc, queue, s.refillEvery, seen, logger)
 	defer func() {
 		stop()
-		tender.Wait()
+		background.Wait()
 	}()
 	greet(out, greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile(), unused: data.unused(s)})
 	return server{handler: h, drain: drainTime, logger: logger, out: out}.serve(ctx, listener)

@@ -3,24 +3,57 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"idpool/alloc"
+	"idpool/infra/sqs"
 )
 
-// tendTime bounds one run of the schedule.
-const tendTime = time.Minute
+// Bounds of the work in the background: of one run of the schedule, and of one step of a job.
+const (
+	tendTime = time.Minute
+	stepTime = 30 * time.Second
+	workers  = 2
+)
 
-// schedule is the function refill on a ticker: one run at once, then one each interval, never two at a time. It returns
-// when the context ends.
-func schedule(ctx context.Context, svc *alloc.Service, every time.Duration, logger *slog.Logger) {
+// work starts what the functions refill and worker do: the schedule on a ticker, and workers on the queue. What is waited for
+// is their end, soon after the context's.
+func work(ctx context.Context, svc *alloc.Service, queue *sqs.Local, every time.Duration, seen *monitor, logger *slog.Logger) *sync.WaitGroup {
 	ctx = alloc.WithCaller(ctx, alloc.Caller{
 		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
 	})
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			queue.Run(ctx, svc.Work, stepTime, func(s alloc.Step, err error) {
+				logger.WarnContext(ctx, "a step of a job failed; it is tried again", "job", s.Job, "error", err)
+			})
+		})
+	}
+	all.Go(func() {
+		resume(ctx, svc, logger)
+		schedule(ctx, svc, every, seen, logger)
+	})
+	return &all
+}
+
+// resume sends word of the jobs that were open when the last process ended: the queue ended with it.
+func resume(ctx context.Context, svc *alloc.Service, logger *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, tendTime)
+	defer cancel()
+	if _, err := svc.ResumeJobs(ctx); err != nil && ctx.Err() == nil {
+		logger.WarnContext(ctx, "open jobs could not be looked up; the schedule comes to them", "error", err)
+	}
+}
+
+// schedule is the function refill on a ticker: one run at once, then one each interval, never two at a time. It returns
+// when the context ends.
+func schedule(ctx context.Context, svc *alloc.Service, every time.Duration, seen *monitor, logger *slog.Logger) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		tend(ctx, svc, logger)
+		tend(ctx, svc, seen, logger)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -29,18 +62,27 @@ func schedule(ctx context.Context, svc *alloc.Service, every time.Duration, logg
 	}
 }
 
-func tend(ctx context.Context, svc *alloc.Service, logger *slog.Logger) {
+func tend(ctx context.Context, svc *alloc.Service, seen *monitor, logger *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, tendTime)
 	defer cancel()
 	report, err := svc.Tend(ctx)
 	if ctx.Err() != nil {
 		return // the program ends, or the next run goes on
 	}
+	seen.ran(time.Now(), report, err)
 	if err != nil {
 		logger.WarnContext(ctx, "a run of the schedule failed; the next one tries again", "error", err)
 	}
 	for pool, err := range report.Failed {
 		logger.WarnContext(ctx, "a pool could not be swept; the next run tries again", "pool", pool, "error", err)
+	}
+	for _, f := range report.Refills {
+		switch {
+		case f.Err != nil:
+			logger.WarnContext(ctx, "a pool could not be filled; the next run tries again", "pool", f.Pool, "error", f.Err)
+		case f.DryNow:
+			logger.ErrorContext(ctx, "a generator is dry", "pool", f.Pool, "reason", f.Dry)
+		}
 	}
 	for _, j := range report.Jobs {
 		if j.Err != nil {

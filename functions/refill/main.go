@@ -1,4 +1,4 @@
-// Command refill is the function of the schedule: each minute it sweeps every pool and carries exports on.
+// Command refill is the function of the schedule: each minute it samples levels, sweeps and fills every pool, sees to jobs that stand still, and says how all of it is.
 package main
 
 import (
@@ -16,5 +16,5 @@ func newHandler(ctx context.Context, lookup func(string) (string, bool)) (func(c
 	if err != nil {
 		return nil, err
 	}
-	return (&refill{service: f.Service, logger: f.Logger}).run, nil
+	return (&refill{service: f.Service, logger: f.Logger, metrics: f.Metrics}).run, nil
 }

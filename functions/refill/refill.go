@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"idpool/alloc"
+	"idpool/infra/metrics"
 )
 
 // reserve is what a run leaves of its time for its own last words.
@@ -23,6 +24,7 @@ type tender interface {
 type refill struct {
 	service tender
 	logger  *slog.Logger
+	metrics metrics.Set
 }
 
 // result is the answer to an event, and the log line of a run.
@@ -35,14 +37,23 @@ type result struct {
 	Unswept  []alloc.PoolName              `json:"unswept"`  // pools with work left for the next run
 	Left     int                           `json:"left"`     // pools that the time was over for
 	Failed   map[alloc.PoolName]alloc.Code `json:"failed"`
-	Jobs     int                           `json:"jobs"`    // that were carried on
-	Written  alloc.Count                   `json:"written"` // IDs, by jobs
-	Stuck    map[alloc.JobID]alloc.Code    `json:"stuck"`   // jobs that could not be carried on
+	Added    alloc.Count                   `json:"added"`    // IDs, by refills
+	Low      []alloc.PoolName              `json:"low"`      // pools below their low mark
+	Dry      map[alloc.PoolName]string     `json:"dry"`      // pools whose generator can make no more, and why
+	Unfilled map[alloc.PoolName]alloc.Code `json:"unfilled"` // pools that could not be filled
+	Calls    alloc.Count                   `json:"calls"`    // of the store, by sweeps
+	Writes   alloc.Count                   `json:"writes"`   // among these
+	Open     int                           `json:"open"`     // jobs that have not ended
+	Sent     int                           `json:"sent"`     // of these, those that stood still and were sent to the queue again
+	Jobs     int                           `json:"jobs"`     // that were carried on
+	Written  alloc.Count                   `json:"written"`  // IDs, by jobs
+	Stuck    map[alloc.JobID]alloc.Code    `json:"stuck"`    // jobs that could not be carried on
 }
 
 // run answers one event of the schedule, whatever stands in it. It ends before the function's time does; the next run
 // goes on where it stopped. A pool that could not be swept makes the run fail, and so does a job that could not be carried
-// on, so that the function's error metric shows it; the others get their turn all the same, and repeating a run is harmless.
+// on or a pool that could not be filled, so that the function's error metric shows it; the others get their turn all the same, and repeating a run is harmless.
+// A dry generator is no failure of the run: it is said once at ERROR when it becomes so, and pools_dry shows it in every run.
 func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 	ctx = alloc.WithCaller(ctx, alloc.Caller{
 		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
@@ -53,18 +64,33 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 		defer cancel()
 	}
 	report, err := r.service.Tend(ctx)
-	res := result{Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}, Stuck: map[alloc.JobID]alloc.Code{}}
-	for _, s := range report.Swept {
-		res.Swept++
-		res.Passed += s.Passed
-		res.Relisted += s.Relisted
-		res.Returned += s.Returned
-		res.Voided += s.Voided
-		if s.More {
-			res.Unswept = append(res.Unswept, s.Pool)
+	res, faults := summary(report)
+	err = errors.Join(append(faults, err)...)
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelError
+	}
+	for _, f := range report.Refills {
+		if f.DryNow {
+			r.logger.LogAttrs(ctx, slog.LevelError, "a generator is dry", slog.String("pool", string(f.Pool)), slog.String("reason", f.Dry))
 		}
 	}
-	faults := []error{err}
+	r.logger.LogAttrs(ctx, level, "run of the schedule", slog.Any("result", res), slog.Any("error", err))
+	for _, line := range r.metrics.Lines(time.Now(), report, err) {
+		r.logger.LogAttrs(ctx, slog.LevelInfo, "metrics", line...)
+	}
+	return res, err
+}
+
+// summary is what the run's own line says of the report, and what in it makes the run fail.
+func summary(report alloc.TendReport) (res result, faults []error) {
+	res = result{
+		Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}, Stuck: map[alloc.JobID]alloc.Code{},
+		Low: []alloc.PoolName{}, Dry: map[alloc.PoolName]string{}, Unfilled: map[alloc.PoolName]alloc.Code{}, Open: report.Open, Sent: report.Sent,
+	}
+	for _, s := range report.Swept {
+		res.swept(s)
+	}
 	for pool, fault := range report.Failed {
 		if alloc.Is(fault, alloc.CodePoolRebuilding) { // it is swept when that is over
 			if !slices.Contains(res.Unswept, pool) {
@@ -75,6 +101,21 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 		res.Failed[pool] = alloc.CodeOf(fault)
 		faults = append(faults, fmt.Errorf("sweep %s: %w", pool, fault))
 	}
+	for _, f := range report.Refills {
+		res.Added += f.Added
+		if f.Dry != "" {
+			res.Dry[f.Pool] = f.Dry
+		}
+		if f.Err != nil && !alloc.Is(f.Err, alloc.CodePoolRebuilding) {
+			res.Unfilled[f.Pool] = alloc.CodeOf(f.Err)
+			faults = append(faults, fmt.Errorf("refill %s: %w", f.Pool, f.Err))
+		}
+	}
+	for _, p := range report.Pools {
+		if p.IsLow() {
+			res.Low = append(res.Low, p.Pool)
+		}
+	}
 	for _, j := range report.Jobs {
 		res.Jobs++
 		res.Written += j.IDs
@@ -83,11 +124,18 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 			faults = append(faults, fmt.Errorf("job %s: %w", j.Job.ID, j.Err))
 		}
 	}
-	err = errors.Join(faults...)
-	level := slog.LevelInfo
-	if err != nil {
-		level = slog.LevelError
+	return res, faults
+}
+
+func (r *result) swept(s alloc.SweepReport) {
+	r.Swept++
+	r.Passed += s.Passed
+	r.Relisted += s.Relisted
+	r.Returned += s.Returned
+	r.Voided += s.Voided
+	r.Calls += s.Calls
+	r.Writes += s.Writes
+	if s.More {
+		r.Unswept = append(r.Unswept, s.Pool)
 	}
-	r.logger.LogAttrs(ctx, level, "run of the schedule", slog.Any("result", res), slog.Any("error", err))
-	return res, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/dynamo"
+	"idpool/infra/sqs"
 	"idpool/web"
 )
 
@@ -20,6 +21,9 @@ type Settings struct {
 	Table    string // the DynamoDB table
 	Endpoint string // of a server other than DynamoDB itself; "" for the service
 	BasePath string // see lambdahttp.Options
+	Queue    string // URL of the job queue; "" for none: the schedule carries jobs on itself
+	SQS      string // endpoint of a server other than SQS itself; "" for the service
+	Pools    bool   // metrics for each pool and sequence too
 	Region   string // where the function runs
 }
 
@@ -27,6 +31,9 @@ const (
 	envTable    = "IDPOOL_TABLE"
 	envEndpoint = "IDPOOL_DYNAMODB_ENDPOINT"
 	envBasePath = "IDPOOL_BASE_PATH"
+	envQueue    = "IDPOOL_QUEUE_URL"
+	envSQS      = "IDPOOL_SQS_ENDPOINT"
+	envPools    = "IDPOOL_POOL_METRICS"
 )
 
 var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
@@ -37,13 +44,23 @@ func Read(lookup func(string) (string, bool)) (Settings, error) {
 		v, _ := lookup(name)
 		return v
 	}
-	s := Settings{Table: get(envTable), Endpoint: get(envEndpoint), BasePath: get(envBasePath), Region: get("AWS_REGION")}
+	s := Settings{
+		Table: get(envTable), Endpoint: get(envEndpoint), BasePath: get(envBasePath), Region: get("AWS_REGION"),
+		Queue: get(envQueue), SQS: get(envSQS), Pools: get(envPools) == "true",
+	}
 	var faults []error
 	if !tableName.MatchString(s.Table) {
 		faults = append(faults, fmt.Errorf("%s must name the DynamoDB table, not %q", envTable, s.Table))
 	}
-	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
-		faults = append(faults, fmt.Errorf("%s must be a URL as in http://127.0.0.1:8000, or empty for DynamoDB itself, not %q", envEndpoint, s.Endpoint))
+	for _, u := range []struct{ name, value, none string }{
+		{envEndpoint, s.Endpoint, "DynamoDB itself"}, {envSQS, s.SQS, "SQS itself"}, {envQueue, s.Queue, "none"},
+	} {
+		if parsed, err := url.Parse(u.value); u.value != "" && (err != nil || parsed.Host == "" || !strings.HasPrefix(parsed.Scheme, "http")) {
+			faults = append(faults, fmt.Errorf("%s must be a URL as in http://127.0.0.1:8000, or empty for %s, not %q", u.name, u.none, u.value))
+		}
+	}
+	if v := get(envPools); v != "" && v != "true" && v != "false" {
+		faults = append(faults, fmt.Errorf("%s must be true or false, not %q", envPools, v))
 	}
 	return s, errors.Join(faults...)
 }
@@ -62,6 +79,14 @@ func (f Function) Verifier(lookup func(string) (string, bool), variable string) 
 	return web.FirstOf(bootstrap, f.Service.Verify), nil
 }
 
+// queue is the job queue, nil where there is none.
+func (s Settings) queue(ctx context.Context) (alloc.Queue, error) {
+	if s.Queue == "" {
+		return nil, nil
+	}
+	return sqs.New(ctx, sqs.Config{URL: s.Queue, Endpoint: s.SQS})
+}
+
 // warmTime bounds the first call of a new environment.
 const warmTime = 2 * time.Second
 
@@ -77,7 +102,11 @@ func (s Settings) Service(ctx context.Context, encoders map[string]alloc.Encoder
 	if err != nil {
 		return nil, err
 	}
-	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders})
+	queue, err := s.queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders, Queue: queue})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type Function struct {
 	Settings Settings
 	Service  *alloc.Service
 	Logger   *slog.Logger
+	Metrics  metrics.Set
 }
 
 // Start reads the settings and makes what stands on them; see Settings.Service for the encoders.
@@ -41,10 +42,10 @@ func Start(ctx context.Context, lookup func(string) (string, bool), encoders map
 		return Function{}, err
 	}
 	svc, err := settings.Service(ctx, encoders)
-	return Function{Settings: settings, Service: svc, Logger: lambdacontext.NewLogger()}, err
+	return Function{Settings: settings, Service: svc, Logger: lambdacontext.NewLogger(), Metrics: metrics.Set{Table: settings.Table, Pools: settings.Pools}}, err
 }
 
 // HTTP serves the handler, below the middleware that every request goes through.
 func (f Function) HTTP(h http.Handler) (lambdahttp.Handler, error) {
-	return lambdahttp.New(web.Stack(h, web.Options{Logger: f.Logger, Metrics: metrics.Embedded}), lambdahttp.Options{BasePath: f.Settings.BasePath, Logger: f.Logger})
+	return lambdahttp.New(web.Stack(h, web.Options{Logger: f.Logger, Metrics: f.Metrics.Embedded}), lambdahttp.Options{BasePath: f.Settings.BasePath, Logger: f.Logger})
 }

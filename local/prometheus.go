@@ -1,0 +1,146 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"idpool/alloc"
+	"idpool/infra/metrics"
+	"idpool/web"
+)
+
+// monitor is what /metrics shows: requests as they are answered, and the runs of the schedule with how pools and sequences stood
+// after the last one. They are the numbers that the functions give to CloudWatch, under the same names.
+type monitor struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	stolen   prometheus.Counter
+	queue    func() int
+
+	mu     sync.Mutex
+	last   alloc.TendReport
+	at     time.Time // of the last run; zero before the first
+	values []metrics.Value
+	sums   map[string]float64
+}
+
+// newMonitor returns a monitor that has seen nothing yet. queue tells how many jobs wait for a worker.
+func newMonitor(queue func() int) *monitor {
+	m := &monitor{
+		registry: prometheus.NewRegistry(), queue: queue, sums: map[string]float64{},
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "idpool_requests_total", Help: "Requests answered."}, []string{"operation", "outcome"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "idpool_request_duration_seconds", Help: "From the request's arrival to its answer.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"operation"}),
+		stolen: prometheus.NewCounter(prometheus.CounterOpts{Name: "idpool_stolen_total", Help: "IDs that were tried and found taken by somebody else."}),
+	}
+	m.registry.MustRegister(m.requests, m.duration, m.stolen, m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// request is for web.Options.Metrics. It adds nothing to the line.
+func (m *monitor) request(_ time.Time, event []slog.Attr) []slog.Attr {
+	var operation, outcome string
+	var took float64
+	for _, a := range event {
+		switch a.Key {
+		case web.KeyOperation:
+			operation = a.Value.String()
+		case web.KeyOutcome:
+			outcome = a.Value.String()
+		case web.KeyDuration:
+			took = a.Value.Float64()
+		case web.KeyStolen:
+			m.stolen.Add(float64(a.Value.Int64()))
+		}
+	}
+	m.requests.WithLabelValues(operation, outcome).Inc()
+	m.duration.WithLabelValues(operation).Observe(took / 1000)
+	return nil
+}
+
+// ran keeps what a run of the schedule has said.
+func (m *monitor) ran(at time.Time, r alloc.TendReport, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values, m.last, m.at = metrics.Run(at, r, err), r, at
+	for _, v := range m.values {
+		if v.Sum {
+			m.sums[v.Name] += v.Of
+		}
+	}
+}
+
+// Describe implements prometheus.Collector: what is collected depends on the pools that there are.
+func (m *monitor) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (m *monitor) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gauge := func(name, help string, value float64, labels ...string) {
+		var names, values []string
+		for i := 0; i < len(labels); i += 2 {
+			names, values = append(names, labels[i]), append(values, labels[i+1])
+		}
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("idpool_"+name, help, names, nil), prometheus.GaugeValue, value, values...)
+	}
+	gauge("queue_waiting", "Jobs that wait for a worker.", float64(m.queue()))
+	if m.at.IsZero() {
+		return
+	}
+	gauge("last_run_timestamp_seconds", "When the last run of the schedule ended.", float64(m.at.UnixMilli())/1000)
+	for _, v := range m.values {
+		if v.Sum {
+			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("idpool_"+v.Name+"_total", v.Help, nil, nil), prometheus.CounterValue, m.sums[v.Name])
+			continue
+		}
+		gauge(v.Name, v.Help, v.Of)
+	}
+	for _, p := range m.last.Pools {
+		for _, v := range metrics.Pool(p) {
+			gauge("pool_"+v.Name, v.Help, v.Of, "pool", string(p.Pool))
+		}
+	}
+	for _, q := range m.last.Sequences {
+		for _, v := range metrics.Sequence(q) {
+			gauge("sequence_"+v.Name, v.Help, v.Of, "sequence", string(q.Sequence))
+		}
+	}
+}
+
+// handler serves /metrics to callers that may read everything: it names every pool.
+func (m *monitor) handler() http.Handler {
+	shown := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		web.SetOperation(r.Context(), "metrics")
+		caller, _ := alloc.CallerFrom(r.Context())
+		for _, s := range caller.Scopes {
+			if s.Permits(alloc.ActionRead, "*") {
+				shown.ServeHTTP(w, r)
+				return
+			}
+		}
+		web.WriteError(w, r, alloc.Errorf(alloc.CodeForbidden, "this needs the scope read:*, which this credential does not have; ask an administrator for it"))
+	})
+}
+
+// withMetrics serves /metrics beside the pages.
+func withMetrics(m *monitor, pages http.Handler) http.Handler {
+	shown := m.handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			shown.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+}
