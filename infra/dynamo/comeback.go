@@ -122,16 +122,7 @@ func (s *Store) bringBack(ctx context.Context, pool alloc.PoolName, homes []*hom
 	if err := firstOf(errs); err != nil {
 		return err
 	}
-	h, err := s.poolHead(ctx, pool)
-	if err != nil {
-		return err
-	}
-	ls := make([]listing, len(homes))
-	for i, home := range homes {
-		ls[i] = listing{home.id, home.gen + 1}
-	}
-	// Another run of the same steps may list them too.
-	if _, err := s.publish(ctx, h, relisted(drafts(pool, ls, h.seeded)), nil, nil); err != nil {
+	if err := s.listAgain(ctx, pool, homes); err != nil {
 		return err
 	}
 	each(len(homes), claimWidth, func(i int) {
@@ -142,6 +133,72 @@ func (s *Store) bringBack(ctx context.Context, pool alloc.PoolName, homes []*hom
 		errs[i] = s.insist(ctx, func() error { return s.dropReturn(ctx, home.item) })
 	})
 	return firstOf(errs)
+}
+
+// listAgain is step 4. Another run of the same steps may do it at the same time, or was cut off behind it: so it leaves out
+// what the last chunks list, and looks again where somebody else has published since. With that an ID is listed once,
+// unless more than lookBack chunks were published between the two runs.
+func (s *Store) listAgain(ctx context.Context, pool alloc.PoolName, homes []*homecoming) error {
+	for try := range listTries {
+		h, err := s.poolHead(ctx, pool)
+		if err != nil {
+			return err
+		}
+		if h, err = s.settleTail(ctx, h); err != nil {
+			return err
+		}
+		listed, err := s.listedLast(ctx, h)
+		if err != nil {
+			return err
+		}
+		var ls []listing
+		for _, home := range homes {
+			if l := (listing{home.id, home.gen + 1}); !listed[l] {
+				ls = append(ls, l)
+			}
+		}
+		if len(ls) == 0 {
+			return nil
+		}
+		guard := once()
+		if try == listTries-1 {
+			guard = nil // listed twice rather than not at all
+		}
+		if _, err = s.publish(ctx, h, relisted(drafts(pool, ls, h.seeded)), guard, nil); !errors.Is(err, errReplan) {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// lookBack is how many of the last chunks are looked at for IDs on their way back: as many as one read brings.
+	lookBack = maxBatchGet
+
+	// listTries is how often it is looked where others publish at the same time.
+	listTries = 20
+)
+
+// listedLast is what the last chunks list of those that no sweep has passed.
+func (s *Store) listedLast(ctx context.Context, h *head) (map[listing]bool, error) {
+	var keys []Key
+	for n := max(h.lo, h.tl-lookBack); n < h.tl; n++ {
+		keys = append(keys, chunkKey(h.pool.Name, h.series, n))
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	items, err := s.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	listed := map[listing]bool{}
+	for i, it := range items {
+		for _, l := range decodeChunk(h.tl-int64(len(items)-i), it).listings {
+			listed[l] = true
+		}
+	}
+	return listed, nil
 }
 
 // finishReturn does steps 3 and 5 for an ID that is returning and listed already.

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
@@ -57,16 +56,31 @@ func returnItem(pool alloc.PoolName, l listing, token, reason string, due int64)
 	})
 }
 
-// verifyHolds is of how many holds that are not due a sweep reads the ID, about: of all where there are fewer, and else of
-// others each minute. Whoever confirms or retires a hold removes its return item, so the rest are as the items say, but for
-// a few whose owner was cut off.
+// verifyHolds is of how many holds that are not due a sweep reads the ID: of those next in turn. The mark that says which
+// these are goes from run to run, so whenever sweeps run, all have their turn. Whoever confirms or retires a hold removes
+// its return item, so the rest are as the items say, but for a few whose owner was cut off.
 const verifyHolds = 500
 
-// verifies reports whether this run reads the ID of a return item.
+// verifies reports whether this run reads the ID of a return item. It is asked in the order of their sort keys.
 func (w *sweep) verifies(ret Item) bool {
-	h := fnv.New32a()
-	h.Write([]byte(ret.Str(AttrSK)))
-	return (int64(h.Sum32())+w.s.now().Unix()/60)%w.every == 0
+	sk := ret.Str(AttrSK)
+	switch {
+	case sk < w.verify || w.begun > w.verify: // before the mark, or the mark is before all that this run meets
+		return false
+	case w.verified == verifyHolds:
+		w.skipped = true
+		return false
+	}
+	w.verified++
+	w.verify = sk + "\x00"
+	return true
+}
+
+// verifyAnew begins at the first hold again, if the last one has had its turn.
+func (w *sweep) verifyAnew() {
+	if !w.skipped && w.begun <= w.verify {
+		w.verify = ""
+	}
 }
 
 // waiting looks at holds that are not due. It counts those that stand, drops the items of those that were confirmed,

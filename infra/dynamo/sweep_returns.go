@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"idpool/alloc"
@@ -18,35 +19,41 @@ const (
 	sweepPoll     = 50 * time.Millisecond
 )
 
+// heldUnknown is the count of what is held when something of it could not be read, whatever is added to it.
+const heldUnknown = math.MinInt64 / 2
+
 // returns does what is due of what the return items say, from a sort key on, and counts the rest. Where there are more
-// than it meets at once, keys given up come first: their clients wait.
+// than it meets at once, keys given up come first: their clients wait. The next run goes on where this one stops, behind
+// what has failed too: so all have their turn.
 func (w *sweep) returns(ctx context.Context, from string) error {
-	q := Query{PK: returnsPK(w.pool), From: from, Limit: returnsPage}
-	for n := range returnPages {
-		page, err := w.s.table.Query(ctx, q)
+	cost := w.share(returnsShare)
+	w.more = from
+	var errs []error
+	for n := 0; n < returnPages && !cost.spent() && firstOf(errs) == nil; n++ {
+		page, err := w.s.table.Query(ctx, Query{PK: returnsPK(w.pool), From: w.more, Limit: returnsPage})
 		if err != nil {
+			w.held = heldUnknown
 			return err
 		}
 		if n == 0 && (page.More || from != "") {
-			if err := w.voids(ctx); err != nil {
-				return err
-			}
+			errs = append(errs, w.givenUp(ctx))
 		}
 		if err := w.someReturns(ctx, page.Items); err != nil {
-			return err
+			w.held = heldUnknown
+			errs = append(errs, err)
 		}
 		if !page.More || len(page.Items) == 0 {
 			w.whole, w.all, w.more = true, from == "", ""
-			return nil
+			w.verifyAnew()
+			break
 		}
-		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
+		w.more = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
 	}
-	w.more = q.From
-	return nil
+	return firstOf(errs)
 }
 
-// voids settles keys that were given up, a page of them. Their items stand behind those of all IDs.
-func (w *sweep) voids(ctx context.Context) error {
+// givenUp settles keys that were given up, a page of them. Their items stand behind those of all IDs.
+func (w *sweep) givenUp(ctx context.Context) error {
 	page, err := w.s.table.Query(ctx, Query{PK: returnsPK(w.pool), From: voidsFrom, Limit: returnsPage})
 	if err != nil {
 		return err
@@ -63,7 +70,13 @@ func (w *sweep) someReturns(ctx context.Context, items []Item) error {
 		w.holds[it.Str(AttrSK)] = true
 		switch {
 		case it.Str(AttrReason) == ReasonVoid:
+			if w.voids >= voidsShare {
+				w.left = true
+				continue
+			}
+			before := w.meter.calls.Load()
 			settled, err := w.s.settleVoid(ctx, w.pool, it)
+			w.voids += w.meter.calls.Load() - before
 			errs = append(errs, err)
 			if settled {
 				w.report.Voided++
@@ -134,11 +147,16 @@ func (w *sweep) mindHolds(ctx context.Context, v *view) error {
 	return firstOf(errs)
 }
 
-// stop is where a sweep stopped with the return items, "" for their end, and how many of those up to there are held.
+// stop is where a sweep stopped with the return items, "" for their end, how many of those up to there are held, and from
+// where on the IDs of holds are to be verified.
 type stop struct {
-	sk   string
-	held int64
+	sk     string
+	held   int64
+	verify string
 }
+
+// AttrVerify is where the last sweep stopped verifying holds, of a lock.
+const AttrVerify = "vf"
 
 // sweepLock keeps two sweeps of a pool apart, so that they do not do the same work twice, and returns where the last
 // one stopped. It is not trusted: whoever has waited a while goes on without it, as it does when the lock cannot be had at
@@ -167,13 +185,14 @@ func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) 
 		err = s.table.Put(ctx, item(sweepLockKey(pool), mine), Absent(AttrPK))
 		old, met = refusedBy(err)
 	}
+	last.verify = it.Str(AttrVerify)
 	if sk := it.Str(AttrFrom); sk != "" {
-		last = stop{sk, it.Int(AttrHeld)}
+		last.sk, last.held = sk, it.Int(AttrHeld)
 	}
 	return !met || old.Str(AttrToken) == token, last
 }
 
 func (s *Store) unlock(ctx context.Context, pool alloc.PoolName, token string, at stop) {
-	set := map[string]any{AttrDue: int64(0), AttrFrom: at.sk, AttrHeld: at.held}
+	set := map[string]any{AttrDue: int64(0), AttrFrom: at.sk, AttrHeld: at.held, AttrVerify: at.verify}
 	_, _ = s.table.Update(ctx, sweepLockKey(pool), Update{Set: set}, Eq(AttrToken, token)) //nolint:errcheck // it ends by itself
 }
