@@ -107,7 +107,7 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func allMutants() []mutant {
-	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants)
+	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants, upToMutants)
 }
 
 // fixture is an empty engine with the fault.
@@ -151,7 +151,7 @@ func meetAnother() {
 	select {
 	case meeting <- struct{}{}:
 	case <-meeting:
-	case <-time.After(20 * time.Millisecond):
+	case <-time.After(60 * time.Millisecond):
 	}
 }
 

@@ -33,6 +33,8 @@ func suite() []area {
 		{"PoolStates", stateCases},
 		{"Deleted", deletedCases},
 		{"Seeds", seedCases},
+		{"SeedsUpTo", upToCases},
+		{"SeedsUpToAtOnce", upToRaceCases},
 		{"Names", nameCases},
 		{"Claims", claimCases},
 		{"Sweeps", sweepCases},

@@ -139,10 +139,16 @@ func someIDs(prefix string, n int) []alloc.ID {
 // seed adds IDs and books what became of them.
 func (w *world) seed(s alloc.Store, pool alloc.PoolName, job alloc.JobID, ids []alloc.ID) []alloc.SeedOutcome {
 	w.Helper()
-	outcomes, err := s.Seed(w.Context(), alloc.SeedBatch{Pool: pool, Job: job, IDs: ids})
+	return w.seedBatch(s, alloc.SeedBatch{Pool: pool, Job: job, IDs: ids})
+}
+
+// seedBatch adds a batch and books what became of its IDs.
+func (w *world) seedBatch(s alloc.Store, b alloc.SeedBatch) []alloc.SeedOutcome {
+	w.Helper()
+	outcomes, err := s.Seed(w.Context(), b)
 	w.ok(err, "Seed")
-	equal(w, len(outcomes), len(ids), "outcomes of Seed")
-	w.book.seeded(pool, ids, outcomes)
+	equal(w, len(outcomes), len(b.IDs), "outcomes of Seed")
+	w.book.seeded(b.Pool, b.IDs, outcomes)
 	return outcomes
 }
 
