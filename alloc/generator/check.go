@@ -30,14 +30,20 @@ func (c Config) Check() error {
 	if err := c.checkFields(); err != nil || c.Kind != Random {
 		return err
 	}
+	_, err := c.counter()
+	return err
+}
+
+// counter is that of a configuration of Random whose fields were checked, of which at least one ID can be made.
+func (c Config) counter() (*counter, error) {
 	k, ok := newCounter(c)
 	if !ok {
-		return fmt.Errorf("block has more words than can be kept out of IDs of %d characters with this check: give fewer words, or a smaller length", c.Length)
+		return nil, fmt.Errorf("block has more words than can be kept out of IDs of %d characters with this check: give fewer words, or a smaller length", c.Length)
 	}
 	if k.total().Sign() == 0 {
-		return errors.New("no ID can be made: block and without_ambiguous leave none; give fewer words, a greater length or another check")
+		return nil, errors.New("no ID can be made: block and without_ambiguous leave none; give fewer words, a greater length or another check")
 	}
-	return nil
+	return k, nil
 }
 
 // checkFields is Check without counting.

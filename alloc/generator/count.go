@@ -34,8 +34,7 @@ func newCounter(c Config) (k *counter, ok bool) {
 	if k.reader.nodes() > 1 || c.WithoutAmbiguous {
 		k.scheme = c.scheme()
 	}
-	all := new(big.Int).Exp(big.NewInt(int64(len(k.alphabet))), big.NewInt(int64(k.length)), nil)
-	k.width = (all.BitLen() + 63) / 64
+	k.width = (c.strings().BitLen() + 63) / 64
 	if (k.length+1)*k.reader.nodes()*k.scheme.states*k.width > maxTable {
 		return nil, false
 	}

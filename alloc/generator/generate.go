@@ -33,9 +33,9 @@ func (c Config) generate(n int, now time.Time, s source) ([]string, error) {
 	case Sequence:
 		return nil, errors.New("the numbers come from the sequence; see Number")
 	}
-	k, ok := newCounter(c)
-	if !ok {
-		return nil, c.Check()
+	k, err := c.counter()
+	if err != nil {
+		return nil, err
 	}
 	return written(func(rank *big.Int) string { return c.write(k.drawn(rank)) })(s.distinct(n, k.total()))
 }

@@ -23,8 +23,8 @@ func (c Config) Space() *big.Int {
 	if c.Kind == Sequence {
 		return c.numbers()
 	}
-	k, ok := newCounter(c)
-	if !ok {
+	k, err := c.counter()
+	if err != nil {
 		return new(big.Int)
 	}
 	return k.total()
@@ -98,13 +98,17 @@ func (c Config) CheckTarget(target int64) error {
 
 // arithmetic says how the space comes about.
 func (c Config) arithmetic() string {
-	n := len(c.drawnFrom())
-	all := new(big.Int).Exp(big.NewInt(int64(n)), big.NewInt(int64(c.Length)), nil)
-	words := fmt.Sprintf("%d^%d = %s", n, c.Length, thousands(all))
+	all := c.strings()
+	words := fmt.Sprintf("%d^%d = %s", len(c.drawnFrom()), c.Length, thousands(all))
 	if space := c.Space(); space.Cmp(all) != 0 {
 		words += fmt.Sprintf(", of which block and without_ambiguous leave %s", thousands(space))
 	}
 	return words
+}
+
+// strings is how many can be drawn, if nothing is blocked.
+func (c Config) strings() *big.Int {
+	return new(big.Int).Exp(big.NewInt(int64(len(c.drawnFrom()))), big.NewInt(int64(c.Length)), nil)
 }
 
 // remedy says which length would do for the target.
@@ -112,6 +116,9 @@ func (c Config) remedy(target int64) string {
 	need := new(big.Int).Mul(big.NewInt(target), big.NewInt(wise))
 	for longer := c; longer.Length < MaxLength; {
 		longer.Length++
+		if longer.strings().Cmp(need) < 0 {
+			continue // not worth counting
+		}
 		if space := longer.Space(); space.Cmp(need) >= 0 {
 			return fmt.Sprintf("make length %d (%s IDs), or the target smaller", longer.Length, thousands(space))
 		}

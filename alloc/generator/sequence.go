@@ -159,7 +159,7 @@ func verifyDate(read map[field]string) error {
 	}
 	text := full + "-" + either(read[month], "01") + "-" + either(read[day], "01")
 	if _, err := time.Parse(time.DateOnly, text); err != nil {
-		return fmt.Errorf("it has no date: %q", short(text))
+		return fmt.Errorf("its date is none: %q", short(text))
 	}
 	return nil
 }

@@ -39,9 +39,9 @@ func (s source) stamped(n int, now time.Time, randomBits uint) ([]*big.Int, erro
 		return nil, err
 	}
 	slices.SortFunc(drawn, (*big.Int).Cmp)
-	time := new(big.Int).Lsh(new(big.Int).SetUint64(ms), randomBits)
+	stamp := new(big.Int).Lsh(new(big.Int).SetUint64(ms), randomBits)
 	for _, d := range drawn {
-		d.Or(d, time)
+		d.Or(d, stamp)
 	}
 	return drawn, nil
 }
