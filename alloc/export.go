@@ -1,9 +1,6 @@
 package alloc
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // An export goes on in steps. Each reads some of the pool's IDs from the job's mark on, puts them as a part of the
 // result, and moves the mark. Of a part's number the first one stands, whoever put it, and the mark that it was put with
@@ -14,56 +11,22 @@ const (
 	walkPages = 10   // that a step reads at most, where few IDs are in the state
 )
 
-// MaxJobTries is how often a step is tried, once in each run of the schedule, before its job is failed.
-const MaxJobTries = 20
-
-// advance carries out the next step of an export and returns the job as it is after that. What fails when the time is over is
-// not counted as a try.
-func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, error) {
+// exportStep writes the next part.
+func (s *Service) exportStep(ctx context.Context, j Job) (to Job, last bool, err error) {
 	p, err := s.nextPart(ctx, j)
 	if err != nil {
-		return s.stumble(ctx, j, err, over)
+		return j, false, err
 	}
-	to := j
-	to.State, to.Updated, to.Mark, to.Tries = JobRunning, s.second(), p.Next, 0
+	to = j
+	to.Mark = p.Next
 	if p.IDs > 0 {
 		to.Parts++
 		to.Done += p.IDs
 	}
 	if p.Next == "" {
-		to.State = JobDone
 		to.Parts = max(to.Parts, 1) // of a file without IDs, the head at least can be fetched
 	}
-	return s.changeJob(ctx, j, to)
-}
-
-// changeJob puts to in the place of j; on failure j stands.
-func (s *Service) changeJob(ctx context.Context, j, to Job) (Job, error) {
-	changed, err := s.store.ChangeJob(ctx, j.Version, to)
-	if err != nil {
-		return j, err
-	}
-	return changed, nil
-}
-
-// stumble counts a step that failed, and fails the job where another try is of no use. It returns why the step failed.
-func (s *Service) stumble(ctx context.Context, j Job, reason error, over func() bool) (Job, error) {
-	if over() || Is(reason, CodeJobNotFound) { // no time is no failure, and what has expired needs none
-		return j, reason
-	}
-	to := j
-	to.Updated, to.Tries = s.second(), j.Tries+1
-	switch message := asError(reason).Message; {
-	case !passes(CodeOf(reason)):
-		to.State, to.Failure = JobFailed, message
-	case to.Tries >= MaxJobTries:
-		to.State, to.Failure = JobFailed, fmt.Sprintf("it was given up after %d tries; at the last: %s", to.Tries, message)
-	}
-	changed, err := s.changeJob(ctx, j, to)
-	if err != nil {
-		return j, err
-	}
-	return changed, reason
+	return to, p.Next == "", nil
 }
 
 // nextPart makes the job's next part, and returns the one that stands; without IDs where there are none up to its Next.

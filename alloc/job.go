@@ -53,9 +53,9 @@ type Job struct {
 	Version Version
 	Created time.Time
 	Updated time.Time
-	Done    Count  // IDs written
-	Parts   int    // parts of the result that are there; part 0 of a job that is done is, though it may be empty
-	Mark    string // where the next step goes on; "" at the beginning. Of JobSeed the number of the next piece
+	Done    Count  // IDs written or counted, or entries settled
+	Parts   int    // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount has none
+	Mark    string // where the next step goes on; "" at the beginning. Of JobSeed the number of the next piece; before it is started, how its file is read on
 	Tries   int    // attempts at the next step that failed
 	Failure string // with JobFailed: what a client may read of it
 
@@ -65,7 +65,7 @@ type Job struct {
 	Tally   Tally      // of what is done
 	Log     []JobEvent // the last MaxJobEvents
 	Input   SeedFormat // of JobSeed: how its parts are read
-	Column  int        // of JobSeed: the column of the IDs, known with the first part
+	Column  int        // of JobSeed: the column of the IDs, from 0; -1 until the first record of its file was read
 	Inputs  []JobInput // of JobSeed: the parts that were received, in their order
 }
 
@@ -87,10 +87,12 @@ type JobEvent struct {
 	Text string
 }
 
-// MaxJobEvents is how many events a job keeps, and MaxJobInputs how many parts of a file it takes.
+// MaxJobEvents is how many events a job keeps. MaxJobInputs is how many parts of a file it takes, and MaxInputBytes the greatest
+// size of one.
 const (
-	MaxJobEvents = 20
-	MaxJobInputs = 200
+	MaxJobEvents  = 20
+	MaxJobInputs  = 200
+	MaxInputBytes = 4 << 20
 )
 
 // Tally counts what a job has met. Of JobSeed entries by outcome, of JobCount IDs by state.
@@ -101,7 +103,7 @@ type Tally struct {
 
 // JobInput is one received part of a job's input, kept in pieces.
 type JobInput struct {
-	Digest  string // of its bytes: a repeat of the part is known by it
+	Digest  string // SHA-256 of its bytes, in hexadecimal: a repeat of the part is known by it
 	Pieces  int
 	Entries Count
 	Lines   int // of the file that it has, so that the next part's are counted on
@@ -113,7 +115,7 @@ func (j Job) expired(now time.Time) bool { return !now.Before(j.Created.Add(JobR
 // Part is one piece of a job's result.
 type Part struct {
 	Data  []byte // at most MaxPartBytes
-	IDs   Count  // in it
+	IDs   Count  // in it; of JobSeed the entries that were not added
 	Tally Tally  // what the step that made it has met
 	Next  string // the mark after it
 }

@@ -192,7 +192,7 @@ func TestJobsEndWithTheirRetention(t *testing.T) {
 // A run that cannot list the jobs says so, and has swept all the same.
 func TestTendWithoutAListOfJobs(t *testing.T) {
 	w := newWorks(t, 3)
-	w.store.SetPlan(alloctest.Script("ListJobs", alloctest.Throttled))
+	w.store.SetPlan(alloctest.Script("OpenJobs", alloctest.Throttled))
 	r, err := w.Tend(w.ctx)
 	if wantCode(t, err, alloc.CodeThrottled); len(r.Swept) != 1 || len(r.Jobs) != 0 {
 		t.Errorf("it tells of %+v", r)

@@ -66,58 +66,17 @@ func TestAllClientsMakeSoManyJobsInAnHour(t *testing.T) {
 	}
 }
 
-// A process comes past the ended jobs of a week once, and after that past those of a day: so long may a repeat make a job by
-// the intent of its first attempt, which then is to be found below newer ones.
+// Ended jobs cost a run nothing, however many there are; what has not ended stays in sight, however old it is.
 func TestEndedJobsAreNotListedEachMinute(t *testing.T) {
 	w := newWorks(t, 30)
+	old := w.export(t, alloc.StateFree)
 	for range 3 {
-		for range 100 {
+		for range 100 { // a page of ended ones above it
 			if err := w.makeAndCancel(t, "busy"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.clock.Advance(time.Hour)
-	}
-	late := alloc.NewIntent(w.clock.Now())
-	for range 100 {
-		w.clock.Advance(time.Second)
-		if err := w.makeAndCancel(t, "busy"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lists := func() int {
-		before := called(w.store, "ListJobs")
-		w.tend(t)
-		return called(w.store, "ListJobs") - before
-	}
-	if n := lists(); n != 5 {
-		t.Errorf("the first run asked for %d pages, want all five", n)
-	}
-	if n := lists(); n != 5 {
-		t.Errorf("on the same day a run asked for %d pages, want five: a repeat may make a job between those", n)
-	}
-	w.clock.Advance(20 * time.Hour)
-	repeat, err := w.Export(w.ctx, alloc.ExportRequest{Pool: pool, Format: "lines", Intent: late})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := w.tend(t); len(r) != 1 || r[0].Job.ID != repeat.ID || r[0].Job.State != alloc.JobDone {
-		t.Errorf("the run tells of %+v, want the job of the repeat done", r)
-	}
-	w.clock.Advance(10 * time.Hour)
-	lists()
-	if n := lists(); n != 1 {
-		t.Errorf("a day later a run asked for %d pages, want one", n)
-	}
-	w.wantResult(t, repeat)
-
-	// What is not done stays in sight, however old it is.
-	old := w.export(t, alloc.StateFree)
-	w.clock.Advance(time.Second)
-	for range 100 { // a page of ended ones above it
-		if err := w.makeAndCancel(t, "busy"); err != nil {
-			t.Fatal(err)
-		}
 	}
 	w.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
 		if c.Method == "WalkIDs" {
@@ -126,7 +85,11 @@ func TestEndedJobsAreNotListedEachMinute(t *testing.T) {
 		return alloctest.Pass
 	})
 	for range 3 {
+		open, all := called(w.store, "OpenJobs"), called(w.store, "ListJobs")
 		w.tend(t)
+		if open, all = called(w.store, "OpenJobs")-open, called(w.store, "ListJobs")-all; open != 1 || all != 0 {
+			t.Errorf("the run asked for %d pages of open jobs and %d of all, want one and none", open, all)
+		}
 		w.clock.Advance(40 * time.Hour)
 	}
 	w.store.SetPlan(nil)

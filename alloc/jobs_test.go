@@ -133,7 +133,7 @@ func TestExportsHaveEachIDOnce(t *testing.T) {
 		j := w.export(t, of)
 		want := alloc.Job{
 			ID: j.ID, Kind: alloc.JobExport, Pool: pool, Of: of, Format: "lines", By: "admin", State: alloc.JobQueued, Version: 1,
-			Created: w.clock.Now(), Updated: w.clock.Now(),
+			Created: w.clock.Now(), Updated: w.clock.Now(), Log: []alloc.JobEvent{{At: w.clock.Now(), Text: "made by admin"}},
 		}
 		if diff := cmp.Diff(want, j); diff != "" {
 			t.Errorf("the job (-want +got):\n%s", diff)

@@ -31,6 +31,7 @@ const pool, sequence = alloc.PoolName("team-a.vouchers"), alloc.SequenceName("te
 const (
 	credential = alloc.CredentialID("aaaabbbbcccc")
 	export     = alloc.JobID("0123456789ABCDEFGHIJKLMNOP")
+	seeding    = alloc.JobID("0123456789ABCDEFGHIJKLMNOQ")
 )
 
 // credentialScopes are of the credential. Whoever may make credentials covers them.
@@ -170,7 +171,8 @@ var operations = map[string]operation{
 	}},
 	"Jobs": {need: alloc.ActionExport, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
 		jobs, _, err := s.Jobs(ctx, "", 10)
-		return oneOrHidden(len(jobs), err)
+		exports := slices.DeleteFunc(jobs, func(j alloc.Job) bool { return j.Kind != alloc.JobExport })
+		return oneOrHidden(len(exports), err)
 	}},
 	"JobPart": {need: alloc.ActionExport, on: string(pool), finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.JobPart(ctx, export, 0)
@@ -178,6 +180,29 @@ var operations = map[string]operation{
 	}},
 	"CancelJob": {need: alloc.ActionManage, on: string(pool), record: "pool.cancel-export", finds: "Job", spared: true, run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.CancelJob(ctx, export)
+		return err
+	}},
+	"OpenSeeding": {need: alloc.ActionSeed, on: string(pool), record: "pool.open-seed", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.OpenSeeding(ctx, alloc.SeedJobRequest{Pool: pool})
+		return err
+	}},
+	"ReceivePart": {need: alloc.ActionSeed, on: string(pool), finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
+		_, _, err := s.ReceivePart(ctx, seeding, 1, []byte("ID-2\n"))
+		return err
+	}},
+	"StartJob": {need: alloc.ActionSeed, on: string(pool), record: "pool.start-seed", finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.StartJob(ctx, seeding, 1)
+		return err
+	}},
+	"CountPool": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.CountPool(ctx, alloc.CountRequest{Pool: pool})
+		return err
+	}},
+	"Work": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+		return s.Work(ctx, alloc.Step{Job: export, Version: 1})
+	}},
+	"ResumeJobs": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.ResumeJobs(ctx)
 		return err
 	}},
 	"Trail": {need: alloc.ActionRead, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
@@ -217,6 +242,13 @@ func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Fau
 		t.Fatal(err)
 	}
 	f := alloctest.NewFaulty(m, plan)
+	file := alloc.Job{
+		ID: seeding, Kind: alloc.JobSeed, Pool: pool, State: alloc.JobReceiving, Created: time.Now(), Updated: time.Now(),
+		Mark: "0,lf,whole", Total: 1, Inputs: []alloc.JobInput{{Digest: "digest", Pieces: 1, Entries: 1, Lines: 1}},
+	}
+	if err := m.CreateJob(ctx, file); err != nil {
+		t.Fatal(err)
+	}
 	return newService(t, f), f, m
 }
 

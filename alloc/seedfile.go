@@ -2,12 +2,8 @@ package alloc
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
-	"io"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // HeaderMode says whether the first record of a seed file names the columns.
@@ -45,18 +41,12 @@ func ReadSeed(data []byte, f SeedFormat) (entries []SeedEntry, warnings []string
 	if err := checkFormat(f); err != nil {
 		return nil, nil, err
 	}
-	if err := checkEncoding(data); err != nil {
+	r := beginSeedFile(f)
+	warnings, err = r.read(data, func(e SeedEntry) { entries = append(entries, e) })
+	if err != nil {
 		return nil, nil, err
 	}
-	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	if !bytes.ContainsRune(data, '\n') {
-		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
-	}
-	if f.CSV {
-		return readCSV(data, f)
-	}
-	entries = readText(data, f)
-	return entries, warnOfCSV(entries), nil
+	return entries, warnings, nil
 }
 
 func checkFormat(f SeedFormat) error {
@@ -86,67 +76,6 @@ func checkEncoding(data []byte) error {
 		return Errorf(CodeInvalidRequest, "the file is compressed with gzip; unpack it and send what is in it")
 	}
 	return nil
-}
-
-func readText(data []byte, f SeedFormat) []SeedEntry {
-	var entries []SeedEntry
-	first, n := true, 0
-	for line := range bytes.Lines(data) {
-		n++
-		text := strings.TrimRight(string(line), "\r\n")
-		if isBlank(text) {
-			continue
-		}
-		if first && (f.Header == HeaderYes || f.Header != HeaderNo && isHeaderWord(text)) {
-			first = false
-			continue
-		}
-		first = false
-		entries = append(entries, SeedEntry{Line: n, Raw: text})
-	}
-	return entries
-}
-
-func readCSV(data []byte, f SeedFormat) (entries []SeedEntry, warnings []string, err error) {
-	comma, data, skipped := declaredComma(data)
-	if comma == 0 {
-		comma = detectComma(data)
-	}
-	r := csv.NewReader(bytes.NewReader(data))
-	r.Comma, r.FieldsPerRecord, r.ReuseRecord = comma, -1, true
-
-	column, first, guessed := 0, true, false // guessed: the first record was taken for data without being told
-	for {
-		record, err := r.Read()
-		switch {
-		case err == io.EOF:
-			if guessed {
-				warnings = warnOfHeader(entries)
-			}
-			return entries, warnings, nil
-		case err != nil:
-			return nil, nil, csvError(err, skipped)
-		case isBlankRecord(record):
-			continue
-		}
-		if first {
-			first = false
-			c, header, err := readHeader(record, f)
-			if err != nil {
-				return nil, nil, err
-			}
-			if column = c; header {
-				continue
-			}
-			guessed = len(record) > 1 && f.Header != HeaderNo
-		}
-		line, _ := r.FieldPos(0)
-		e := SeedEntry{Line: line + skipped}
-		if column < len(record) {
-			e.Raw = strings.Clone(record[column]) // the cells of a record share their memory
-		}
-		entries = append(entries, e)
-	}
 }
 
 // readHeader finds the column of the IDs by the first record with text, and says whether that record is a header.
@@ -231,20 +160,6 @@ func isBlankRecord(record []string) bool {
 	return true
 }
 
-// declaredComma reads the line "sep=;" that some spreadsheets put before a table, and cuts it off.
-func declaredComma(data []byte) (comma rune, rest []byte, lines int) {
-	line, rest, _ := bytes.Cut(data, []byte("\n"))
-	value, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte("\r")), []byte("sep="))
-	if !ok {
-		return 0, data, 0
-	}
-	r, size := utf8.DecodeRune(value)
-	if size != len(value) || r == utf8.RuneError || r == '"' || unicode.IsControl(r) && r != '\t' {
-		return 0, data, 0
-	}
-	return r, rest, 1
-}
-
 // detectComma finds the separator: tab, semicolon or comma, in this order the first that stands in each of the first ten
 // records with text the same number of times, outside quotes (so a decimal comma beside semicolons separates nothing);
 // failing that the one most frequent in the first of them; failing that the comma.
@@ -305,17 +220,4 @@ func countCommas(data []byte, records int) [][3]int {
 	}
 	end()
 	return counts
-}
-
-// csvError says where the quotes are wrong. Nothing else can be wrong with CSV that is read this way.
-func csvError(err error, skipped int) error {
-	e, ok := errors.AsType[*csv.ParseError](err)
-	if !ok {
-		return Errorf(CodeInternal, "the file could not be read").Because(err)
-	}
-	if errors.Is(e.Err, csv.ErrBareQuote) {
-		return Errorf(CodeInvalidRequest, "line %d: a quote stands in a cell that does not begin with one; put the whole cell in quotes and double those inside it", e.Line+skipped).Because(err)
-	}
-	return Errorf(CodeInvalidRequest, "the quotes of the record that begins on line %d are not balanced (seen on line %d); close the cell, or double a quote that is part of it",
-		e.StartLine+skipped, e.Line+skipped).Because(err)
 }

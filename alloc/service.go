@@ -35,7 +35,6 @@ type Service struct {
 	verified *verified
 	encoders map[string]Encoder
 	queue    Queue
-	ended    endedJobs
 }
 
 // NewService returns a ready Service.

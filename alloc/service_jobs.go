@@ -6,20 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Encoder writes IDs in a format. What it makes of some IDs and of others, one after the other, is what it would make of
 // all.
 type Encoder = func(ids []IDRecord) ([]byte, error)
-
-// Bounds of the jobs that are made. Requests at the same time may each see the others' jobs not yet, and exceed them by as many.
-const (
-	maxWaiting  = 10  // of a client that wait for their end, among those that jobsPer looks at
-	maxJobsPer  = 100 // of a client in jobsPer, cancelled ones too
-	jobsPer     = time.Hour
-	maxAllPages = 10 // of all clients in jobsPer: as many pages of the list as one request looks at
-)
 
 // ExportRequest asks for a file of a pool's IDs.
 type ExportRequest struct {
@@ -38,44 +29,13 @@ func (s *Service) Export(ctx context.Context, r ExportRequest) (j Job, err error
 		return fmt.Sprintf("job %s, state %s, format %s", id, quoteShort(string(r.Of)), quoteShort(r.Format))
 	}}
 	err = s.administer(ctx, st, func() (err error) {
-		j, err = s.export(ctx, id, r)
+		wanted := Job{ID: id, Kind: JobExport, Pool: r.Pool, Of: r.Of, Format: r.Format}
+		if j, err = s.makeJob(ctx, wanted, r.Intent, func(Pool) error { return s.checkExport(r) }); err == nil {
+			s.tell(ctx, j)
+		}
 		return err
 	})
 	return j, err
-}
-
-func (s *Service) export(ctx context.Context, id JobID, r ExportRequest) (Job, error) {
-	caller, err := s.someone(ctx)
-	if err != nil {
-		return Job{}, err
-	}
-	if r.Intent != "" {
-		if j, err := s.store.Job(ctx, id); !Is(err, CodeJobNotFound) {
-			return j, err
-		}
-	}
-	if err := s.checkExport(r); err != nil {
-		return Job{}, err
-	}
-	p, err := s.store.Pool(ctx, r.Pool)
-	if err != nil {
-		return Job{}, err
-	}
-	if p.State == PoolDeleted {
-		return Job{}, p.deleted()
-	}
-	if err := s.checkRoom(ctx, caller.Client); err != nil {
-		return Job{}, err
-	}
-	now := s.second()
-	j := Job{
-		ID: id, Kind: JobExport, Pool: r.Pool, Of: r.Of, Format: r.Format, By: caller.Client,
-		State: JobQueued, Version: 1, Created: now, Updated: now,
-	}
-	if err := s.store.CreateJob(ctx, j); err != nil || r.Intent == "" {
-		return j, err
-	}
-	return s.store.Job(ctx, id) // another attempt may have been faster
 }
 
 func (s *Service) checkExport(r ExportRequest) error {
@@ -91,48 +51,14 @@ func (s *Service) checkExport(r ExportRequest) error {
 	return nil
 }
 
-// checkRoom keeps clients from queueing work, and from filling the list of jobs, without bound.
-func (s *Service) checkRoom(ctx context.Context, client ClientID) error {
-	since := s.now().Add(-jobsPer)
-	waiting, made, recent := 0, 0, true
-	for before, pages := JobID(""), 0; recent; pages++ {
-		if pages == maxAllPages {
-			return Errorf(CodeBusy, "%d jobs were made within an hour; wait a while", pages*maxPage).After(time.Minute)
-		}
-		jobs, err := s.store.ListJobs(ctx, before, maxPage)
-		if err != nil {
-			return err
-		}
-		recent = len(jobs) == maxPage && jobs[maxPage-1].Created.After(since)
-		for _, j := range jobs {
-			before = j.ID
-			if j.By != client {
-				continue
-			}
-			if j.Created.After(since) {
-				made++
-			}
-			if !j.State.Ended() {
-				waiting++
-			}
-		}
-	}
-	switch {
-	case waiting >= maxWaiting:
-		return Errorf(CodeBusy, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
-	case made >= maxJobsPer:
-		return Errorf(CodeBusy, "this client has made %d jobs within an hour, cancelled ones too; wait until it has made fewer in the last one", made).After(time.Minute)
-	}
-	return nil
-}
-
-// Job returns one. Needs ActionExport on its pool.
+// Job returns one. Needs on its pool what the kind needs: ActionExport for JobExport, ActionSeed for JobSeed, ActionRead for
+// JobCount.
 func (s *Service) Job(ctx context.Context, id JobID) (Job, error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return Job{}, err
 	}
-	if _, err := s.permit(ctx, ActionExport, string(j.Pool)); err != nil {
+	if _, err := s.permit(ctx, kindOf(j.Kind).need, string(j.Pool)); err != nil {
 		return Job{}, err
 	}
 	return j, nil
@@ -149,10 +75,11 @@ func (s *Service) findJob(ctx context.Context, id JobID) (Job, error) {
 	return s.store.Job(ctx, id)
 }
 
-// Jobs returns at most limit (1 to 100) of the jobs on pools that the caller may export, newest first, from the cursor on; next is what to give to go on, "" at the end. As in Pools there may be fewer, and yet more to come.
+// Jobs returns at most limit (1 to 100) of the jobs that the caller may see, as in Job, newest first, from the cursor on; next is
+// what to give to go on, "" at the end. As in Pools there may be fewer, and yet more to come.
 func (s *Service) Jobs(ctx context.Context, c Cursor, limit int) (jobs []Job, next Cursor, err error) {
 	look := func(j Job) entry[JobID] {
-		return entry[JobID]{position: j.ID, name: string(j.Pool), need: ActionExport}
+		return entry[JobID]{position: j.ID, name: string(j.Pool), need: kindOf(j.Kind).need}
 	}
 	return readable(ctx, s, listJobs, c, limit, s.store.ListJobs, look)
 }
@@ -167,7 +94,7 @@ func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {
 	if err != nil {
 		return Job{}, err
 	}
-	st := step{need: need, on: aPool, name: string(j.Pool), verb: "cancel-export", detail: func() string { return "job " + string(id) }}
+	st := step{need: need, on: aPool, name: string(j.Pool), verb: "cancel-" + string(j.Kind), detail: func() string { return "job " + string(id) }}
 	err = s.administer(ctx, st, func() (err error) {
 		j, err = s.cancel(ctx, j)
 		return err
@@ -179,7 +106,7 @@ func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {
 }
 
 // NeedToCancel says what the caller needs to cancel the job, and on which pool: ActionManage, or, of a job that a credential of
-// the same client has made, ActionExport. CodeJobNotFound.
+// the same client has made, what Job needs. CodeJobNotFound.
 func (s *Service) NeedToCancel(ctx context.Context, id JobID) (need Action, on PoolName, err error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
@@ -195,12 +122,16 @@ func (s *Service) needToCancel(ctx context.Context, j Job) (Action, error) {
 		return "", err
 	}
 	if j.By == caller.Client && !caller.permits(ActionManage, string(j.Pool)) {
-		return ActionExport, nil
+		return kindOf(j.Kind).need, nil
 	}
 	return ActionManage, nil
 }
 
 func (s *Service) cancel(ctx context.Context, j Job) (Job, error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return Job{}, err
+	}
 	for range changeTries {
 		switch {
 		case j.State == JobCancelled:
@@ -210,6 +141,7 @@ func (s *Service) cancel(ctx context.Context, j Job) (Job, error) {
 		}
 		ended := j
 		ended.State, ended.Updated = JobCancelled, s.second()
+		ended = ended.noting(ended.Updated, "%s", cancelled(j, caller.Client))
 		ended, err := s.store.ChangeJob(ctx, j.Version, ended)
 		if !Is(err, CodeVersionMismatch) {
 			return ended, err
@@ -221,18 +153,33 @@ func (s *Service) cancel(ctx context.Context, j Job) (Job, error) {
 	return Job{}, Errorf(CodeBusy, "the job is moving on all the time; repeat the request").After(retrySoon)
 }
 
+// cancelled says who cancelled the job, and what of it stays.
+func cancelled(j Job, by ClientID) string {
+	if !j.goesOn() {
+		return fmt.Sprintf("cancelled by %s before it was started", by)
+	}
+	kind := kindOf(j.Kind)
+	return fmt.Sprintf("cancelled by %s: %s; %s", by, kind.sum(j), kind.stays)
+}
+
 // JobPart returns part n, from 0, of a job's result. What is there stays as it is, also while the job goes on.
-// Part 0 of a job that is done is there in any case; where no ID was written it is empty. CodeJobNotFound where there is no
-// such part. Needs ActionExport on the job's pool.
+// Part 0 of a job that is done is there in any case, but for JobCount, which has none; where nothing was written it is empty. Of JobSeed
+// they say what was not added, in lines of CSV without a header: line, id, outcome, reason. CodeJobNotFound where there is no
+// such part. Needs what Job needs, and of a seeding of another client ActionExport as well: it tells of IDs in the pool.
 func (s *Service) JobPart(ctx context.Context, id JobID, n int) ([]byte, error) {
 	j, err := s.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	if caller, _ := CallerFrom(ctx); j.By != caller.Client {
+		if _, err := s.permit(ctx, kindOf(j.Kind).result, string(j.Pool)); err != nil {
+			return nil, err
+		}
+	}
 	if n < 0 || n >= j.Parts {
 		return nil, Errorf(CodeJobNotFound, "the job has no part %d; it is %s and has %d, from 0", n, j.State, j.Parts)
 	}
-	if j.State == JobDone && j.Done == 0 {
+	if j.State == JobDone && kindOf(j.Kind).empty(j) {
 		return []byte{}, nil // no Store keeps an empty part
 	}
 	p, err := s.store.Part(ctx, id, n)

@@ -53,7 +53,7 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	names, err := s.tendOrder(ctx)
 
 	run := tending{store: s.store, over: over, enough: over, swept: map[PoolName]SweepReport{}, failed: map[PoolName]error{}}
-	if len(jobs) > 0 {
+	if len(jobs.due) > 0 {
 		share, cancel := endingBefore(whole, timeOf(whole)/jobsShare)
 		defer cancel()
 		run.enough = func() bool { return share.Err() != nil }
@@ -63,7 +63,8 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 		due = run.sweep(ctx, due)
 	}
 	report := run.report(len(names))
-	report.Jobs = s.work(ctx, jobs, over)
+	report.Jobs = s.work(ctx, jobs.due, over)
+	report.Open, report.Oldest, report.Sent = jobs.open, jobs.oldest, jobs.sent
 	switch {
 	case over():
 		return report, nil

@@ -3,20 +3,79 @@ package alloc
 import (
 	"cmp"
 	"context"
-	"slices"
-	"sync"
 	"time"
 )
 
-// tendSteps bounds the steps of jobs in one run.
+// tendSteps bounds the steps of jobs in one run, and how many it sends.
 const tendSteps = 500
+
+// receivingFor is how long a job waits for the next part of its file before it is given up.
+const receivingFor = 24 * time.Hour
 
 // JobReport says what one run of the schedule did of a job.
 type JobReport struct {
 	Job   Job   // as it was left
 	Steps int   // that were carried out
-	IDs   Count // that were written
+	IDs   Count // that were written, counted or settled
 	Err   error // why the run went no further with it; nil where it did all it could
+}
+
+// openJobs is what a run finds of the jobs that have not ended.
+type openJobs struct {
+	due    []Job // for this run to carry on, the oldest first; none where there is a queue
+	open   int
+	oldest time.Time // of those that somebody is to carry on, when the one was changed that has stood still longest; zero for none
+	sent   int       // that stood still, and were sent to the queue again
+}
+
+// dueJobs looks at the jobs that have not ended, as far as there is time; beside an error, it tells of those that were found
+// before it. Where there is a queue it sends word of those that stand still: their last message was lost, or whoever got
+// it. Else they are to be carried on by this run, but for those that only another process can. A job whose file nobody
+// goes on sending is given up.
+func (s *Service) dueJobs(ctx context.Context, over func() bool) (openJobs, error) {
+	var found openJobs
+	var failed error
+	err := s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
+		if over() {
+			return false, nil
+		}
+		found.open++
+		standing := s.second().Sub(j.Updated)
+		if !j.goesOn() {
+			if standing >= receivingFor {
+				failed = cmp.Or(failed, s.giveUp(ctx, j))
+			}
+			return true, nil
+		}
+		if found.oldest.IsZero() || j.Updated.Before(found.oldest) {
+			found.oldest = j.Updated
+		}
+		switch {
+		case s.queue == nil:
+			if kindOf(j.Kind).able(s, j) {
+				found.due = append(found.due, j)
+			}
+		case standing >= stuckAfter && found.sent < tendSteps:
+			if err := s.send(ctx, j); err != nil {
+				failed = cmp.Or(failed, err)
+				return true, nil
+			}
+			found.sent++
+		}
+		return true, nil
+	})
+	return found, cmp.Or(err, failed)
+}
+
+// giveUp cancels a job whose file has not come. That it has moved on meanwhile is no error.
+func (s *Service) giveUp(ctx context.Context, j Job) error {
+	to := j
+	to.State, to.Updated = JobCancelled, s.second()
+	to = to.noting(to.Updated, "given up: no part of its file has come for %s", receivingFor)
+	if _, err := s.changeJob(ctx, j, to); err != nil && !Is(err, CodeVersionMismatch) && !Is(err, CodeJobNotFound) {
+		return err
+	}
+	return nil
 }
 
 // work carries the jobs on, one step of each after the other, until they have ended, the time is over or the run's steps are
@@ -60,64 +119,4 @@ func (s *Service) workOn(ctx context.Context, r *JobReport, over func() bool) (m
 		r.Err = err
 	}
 	return false
-}
-
-// dueJobs lists the jobs that this process can carry on, the oldest first, as far as there is time; beside an error, those
-// that were found before it. Those whose format it does not know are left to others. A list that is behind does no harm: a
-// step from there changes nothing.
-func (s *Service) dueJobs(ctx context.Context, over func() bool) (due []Job, err error) {
-	if len(s.encoders) == 0 {
-		return nil, nil
-	}
-	oldest := beginning(s.now().Add(-lateJobs))
-	for before, down := JobID(""), s.ended.downTo(); !over(); {
-		page, err := s.store.ListJobs(ctx, before, maxPage)
-		if err != nil {
-			return inTurn(due), err
-		}
-		for _, j := range page {
-			if before != "" && j.ID >= before {
-				return inTurn(due), goesNotOn("jobs")
-			}
-			before = j.ID
-			if j.Kind == JobExport && !j.State.Ended() && s.encoders[j.Format] != nil {
-				due = append(due, j)
-				oldest = min(oldest, j.ID)
-			}
-		}
-		if len(page) < maxPage || before < down {
-			s.ended.below(oldest)
-			break
-		}
-	}
-	return inTurn(due), nil
-}
-
-// inTurn sorts jobs as a run comes to them.
-func inTurn(jobs []Job) []Job {
-	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
-	return jobs
-}
-
-// lateJobs is how much older than its making the ID of a job may be: a repeat makes it after the intent of the first attempt,
-// as long as its key counts. An hour is for clocks that differ.
-const lateJobs = KeyRetention + time.Hour
-
-// endedJobs remembers down to where the list of jobs has something to do for this process: below that all have ended. So a run
-// does not come past those of a whole week each minute, but for the first one of a process.
-type endedJobs struct {
-	mu sync.Mutex
-	id JobID
-}
-
-func (e *endedJobs) downTo() JobID {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.id
-}
-
-func (e *endedJobs) below(id JobID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.id = max(e.id, id)
 }

@@ -3,6 +3,7 @@ package alloc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,15 +148,15 @@ func (s stuck) ListPools(ctx context.Context, _ alloc.PoolName, limit int) ([]al
 	return s.Store.ListPools(ctx, "", limit)
 }
 
-func (s stuck) ListJobs(ctx context.Context, _ alloc.JobID, limit int) ([]alloc.Job, error) {
-	return s.Store.ListJobs(ctx, "", limit)
+func (s stuck) OpenJobs(ctx context.Context, _ alloc.JobID, limit int) ([]alloc.Job, error) {
+	return s.Store.OpenJobs(ctx, "", limit)
 }
 
 // A list that does not go on ends a run with an error, and not the process with a full memory.
 func TestARunOverAListThatDoesNotGoOn(t *testing.T) {
 	w := newWorks(t, 3)
-	for range 100 {
-		if err := w.makeAndCancel(t, "busy"); err != nil {
+	for i := range 100 {
+		if _, err := w.Export(as(t.Context(), alloc.ClientID(fmt.Sprint("client-", i%10)), alloc.AllScopes()...), anExport); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,82 @@
+package alloc
+
+import (
+	"context"
+	"time"
+)
+
+// What a request that asks for a count does of it at once: that is all of a small pool.
+const (
+	countNow   = 2 * time.Second
+	countSteps = 20
+)
+
+// countStep counts the IDs of the next pages. It keeps what it met in the job itself: the change of the job is all that it does.
+func (s *Service) countStep(ctx context.Context, j Job) (to Job, last bool, err error) {
+	ids, next, err := s.walk(ctx, j, partIDs)
+	if err != nil {
+		return j, false, err
+	}
+	to = j
+	to.Mark = next
+	to.Done += Count(len(ids))
+	for _, id := range ids {
+		switch id.State {
+		case StateFree:
+			to.Tally.Free++
+		case StateHeld:
+			to.Tally.Held++
+		case StateClaimed:
+			to.Tally.Claimed++
+		case StateReturning:
+			to.Tally.Returning++
+		case StateRetired:
+			to.Tally.Retired++
+		default:
+			return j, false, Errorf(CodeInternal, "an ID of the pool is in a state that is not known")
+		}
+	}
+	return to, next == "", nil
+}
+
+// CountPool counts a pool's IDs by their states, one by one, as a job; a small pool is counted when it returns. Needs
+// ActionRead. What is claimed or comes back while it counts is counted before or after that. CodeInvalidRequest;
+// CodePoolNotFound, CodePoolDeleted; CodeBusy as in Export.
+func (s *Service) CountPool(ctx context.Context, r CountRequest) (Job, error) {
+	if _, err := s.admit(ctx, ActionRead, string(r.Pool)); err != nil {
+		return Job{}, err
+	}
+	if err := checkWhy(r.Why); err != nil {
+		return Job{}, err
+	}
+	j, err := s.makeJob(ctx, Job{ID: newJobID(r.Intent, s.now()), Kind: JobCount, Pool: r.Pool, Why: r.Why}, r.Intent, nil)
+	if err != nil || !j.goesOn() {
+		return j, err
+	}
+	j, err = s.countAtOnce(ctx, j)
+	if err == nil && j.goesOn() {
+		s.tell(ctx, j)
+	}
+	return j, err
+}
+
+// countAtOnce carries the count on for a little while. That a step fails is no failure of the request: the job is there, and is
+// carried on.
+func (s *Service) countAtOnce(ctx context.Context, j Job) (Job, error) {
+	soon, cancel := context.WithTimeout(ctx, countNow)
+	defer cancel()
+	over := func() bool { return soon.Err() != nil }
+	for range countSteps {
+		if over() {
+			return j, nil
+		}
+		after, err := s.advance(soon, j, over)
+		if err != nil { // somebody else may have carried it on
+			return s.store.Job(ctx, j.ID)
+		}
+		if j = after; j.State.Ended() {
+			return j, nil
+		}
+	}
+	return j, nil
+}

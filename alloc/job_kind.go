@@ -1,0 +1,91 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+)
+
+// jobKind is what is particular to the jobs of a kind. All else is the same for all of them.
+type jobKind struct {
+	what   string // one of them, in words
+	need   Action // on its pool: to make one, to see it, and to cancel what is one's own
+	result Action // on its pool: to get the result of another client's
+
+	// able reports whether this process can carry the job on; another one may.
+	able func(s *Service, j Job) bool
+
+	// step does the next step and returns the job as it is after it; last says that there is none after it. Whatever it does
+	// before it returns can be repeated, by several at once and long after: the one done-mark of a step is the change of
+	// the job, by condition of its version, that advance makes of what step returns.
+	step func(s *Service, ctx context.Context, j Job) (to Job, last bool, err error)
+
+	// empty reports whether nothing was written, in all parts of the result of a job that is done.
+	empty func(j Job) bool
+
+	// sum is what was done until now, and stays what a cancelled job leaves behind, in words.
+	sum   func(j Job) string
+	stays string
+}
+
+// kindOf returns what is particular to a kind; of one that this version does not know, that only a manager sees and nobody
+// carries it on.
+func kindOf(k JobKind) jobKind {
+	if kind, ok := jobKinds[k]; ok {
+		return kind
+	}
+	return jobKind{
+		what: "a job of an unknown kind", need: ActionManage, result: ActionManage,
+		able: func(*Service, Job) bool { return false },
+		step: func(_ *Service, _ context.Context, j Job) (Job, bool, error) {
+			return j, false, Errorf(CodeUnavailable, "this version cannot carry on a job of the kind %s", quoteShort(string(j.Kind)))
+		},
+		empty: func(j Job) bool { return j.Done == 0 },
+		sum:   func(j Job) string { return fmt.Sprintf("%d done", j.Done) },
+	}
+}
+
+var jobKinds = map[JobKind]jobKind{
+	JobExport: {
+		what: "an export", need: ActionExport, result: ActionExport,
+		able:  func(s *Service, j Job) bool { return s.encoders[j.Format] != nil },
+		step:  (*Service).exportStep,
+		empty: func(j Job) bool { return j.Done == 0 },
+		sum:   func(j Job) string { return fmt.Sprintf("%d IDs were written", j.Done) },
+		stays: "the parts that are there stay",
+	},
+	JobSeed: {
+		what: "a seeding", need: ActionSeed,
+		result: ActionExport, // it tells of IDs that are in the pool, and may be free
+		able:   always,
+		step:   (*Service).seedStep,
+		empty:  func(j Job) bool { return j.Tally.rejected() == 0 },
+		sum: func(j Job) string {
+			return fmt.Sprintf("of %d entries %d added, %d duplicate, %d conflict, %d invalid", j.Done, j.Tally.Added, j.Tally.Duplicate, j.Tally.Conflict, j.Tally.Invalid)
+		},
+		stays: "what it has added stays in the pool, also what a step that was under way still adds",
+	},
+	JobCount: {
+		what: "a count", need: ActionRead, result: ActionRead,
+		able:  always,
+		step:  (*Service).countStep,
+		empty: func(Job) bool { return true },
+		sum: func(j Job) string {
+			t := j.Tally
+			return fmt.Sprintf("of %d IDs %d free, %d held, %d claimed, %d returning, %d retired", j.Done, t.Free, t.Held, t.Claimed, t.Returning, t.Retired)
+		},
+		stays: "what was counted is not the whole pool",
+	},
+}
+
+func always(*Service, Job) bool { return true }
+
+// rejected is how many entries of a file were not added.
+func (t Tally) rejected() Count { return t.Duplicate + t.Conflict + t.Invalid }
+
+// plus adds what another step has met.
+func (t Tally) plus(u Tally) Tally {
+	return Tally{
+		Added: t.Added + u.Added, Duplicate: t.Duplicate + u.Duplicate, Conflict: t.Conflict + u.Conflict, Invalid: t.Invalid + u.Invalid,
+		Free: t.Free + u.Free, Held: t.Held + u.Held, Claimed: t.Claimed + u.Claimed, Returning: t.Returning + u.Returning, Retired: t.Retired + u.Retired,
+	}
+}

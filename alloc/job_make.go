@@ -1,0 +1,99 @@
+package alloc
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// Bounds of the jobs that are made. Requests at the same time may each see the others' jobs not yet, and exceed them by as many.
+const (
+	maxWaiting  = 10  // of a client that wait for their end
+	maxJobsPer  = 100 // of a client in jobsPer, cancelled ones too
+	jobsPer     = time.Hour
+	maxAllPages = 10 // of all clients in jobsPer: as many pages of the list as one request looks at
+)
+
+// makeJob makes the job that is wanted, for the caller, or returns the one that an attempt with the same intent has made. check,
+// if there is one, is about the request and its pool. It begins after the permission check.
+func (s *Service) makeJob(ctx context.Context, wanted Job, intent Token, check func(Pool) error) (Job, error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return Job{}, err
+	}
+	if intent != "" {
+		if j, err := s.store.Job(ctx, wanted.ID); !Is(err, CodeJobNotFound) {
+			return j, err
+		}
+	}
+	p, err := s.store.Pool(ctx, wanted.Pool)
+	if err != nil {
+		return Job{}, err
+	}
+	if p.State == PoolDeleted {
+		return Job{}, p.deleted()
+	}
+	if check != nil {
+		if err := check(p); err != nil {
+			return Job{}, err
+		}
+	}
+	if err := s.checkRoom(ctx, caller.Client); err != nil {
+		return Job{}, err
+	}
+	j, now := wanted, s.second()
+	j.By, j.Version, j.Created, j.Updated = caller.Client, 1, now, now
+	j.State = cmp.Or(j.State, JobQueued)
+	j = j.noting(now, "made by %s", caller.Client)
+	if err := s.store.CreateJob(ctx, j); err != nil || intent == "" {
+		return j, err
+	}
+	return s.store.Job(ctx, j.ID) // another attempt may have been faster
+}
+
+// checkWhy refuses what cannot stand in a job as what it is for.
+func checkWhy(why string) error {
+	if why != "" && (len(why) > MaxDescription || CheckID(why) != nil) {
+		return Errorf(CodeInvalidRequest, "why must be at most %d bytes of printable UTF-8 in normal form C without surrounding space", MaxDescription)
+	}
+	return nil
+}
+
+// checkRoom keeps clients from queueing work, and from filling the list of jobs, without bound.
+func (s *Service) checkRoom(ctx context.Context, client ClientID) error {
+	waiting := 0
+	err := s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
+		if j.By == client {
+			waiting++
+		}
+		return waiting < maxWaiting, nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case waiting >= maxWaiting:
+		return Errorf(CodeBusy, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
+	}
+	since := s.now().Add(-jobsPer)
+	made, recent := 0, true
+	for before, pages := JobID(""), 0; recent; pages++ {
+		if pages == maxAllPages {
+			return Errorf(CodeBusy, "%d jobs were made within an hour; wait a while", pages*maxPage).After(time.Minute)
+		}
+		jobs, err := s.store.ListJobs(ctx, before, maxPage)
+		if err != nil {
+			return err
+		}
+		recent = len(jobs) == maxPage && jobs[maxPage-1].Created.After(since)
+		for _, j := range jobs {
+			before = j.ID
+			if j.By == client && j.Created.After(since) {
+				made++
+			}
+		}
+	}
+	if made >= maxJobsPer {
+		return Errorf(CodeBusy, "this client has made %d jobs within an hour, cancelled ones too; wait until it has made fewer in the last one", made).After(time.Minute)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package alloc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// MaxJobTries is how often a step is tried before its job is failed.
+const MaxJobTries = 20
+
+// stuckAfter is how long a job stands still before the schedule takes it for forgotten.
+const stuckAfter = 2 * time.Minute
+
+// advance carries out the next step of a job and returns the job as it is after that. The change of the job at its end is what
+// makes the step done: of several who did it at once or long after, one changes the job, and what the others
+// did has changed nothing. What fails when the time is over is not counted as a try.
+func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, error) {
+	begun, kind := s.second(), kindOf(j.Kind)
+	to, last, err := kind.step(s, ctx, j)
+	if err != nil {
+		return s.stumble(ctx, j, err, over)
+	}
+	to.State, to.Tries, to.Updated = JobRunning, 0, s.second()
+	if j.Started.IsZero() {
+		to.Started = begun
+	}
+	switch {
+	case j.State == JobQueued && j.Tries == 0:
+		to = to.noting(begun, "started")
+	case j.Tries > 0:
+		to = to.noting(begun, "resumed after %d tries that failed", j.Tries)
+	case begun.Sub(j.Updated) >= stuckAfter:
+		to = to.noting(begun, "resumed after it stood still for %s", begun.Sub(j.Updated))
+	}
+	if last {
+		to.State, to.Mark = JobDone, ""
+		to = to.noting(to.Updated, "done: %s", kind.sum(to))
+	}
+	return s.changeJob(ctx, j, to)
+}
+
+// changeJob puts to in the place of j; on failure j stands, as far as is known. Where the outcome is unknown, the same change once
+// more finds out: otherwise our own step would be taken for somebody else's, who sends word of the next one.
+func (s *Service) changeJob(ctx context.Context, j, to Job) (Job, error) {
+	changed, err := s.store.ChangeJob(ctx, j.Version, to)
+	if e, ok := errors.AsType[*Error](err); ok && e.Unknown {
+		changed, err = s.store.ChangeJob(ctx, j.Version, to)
+	}
+	if err != nil {
+		return j, err
+	}
+	return changed, nil
+}
+
+// stumble counts a step that failed, and fails the job where another try is of no use. It returns why the step failed.
+func (s *Service) stumble(ctx context.Context, j Job, reason error, over func() bool) (Job, error) {
+	if over() || Is(reason, CodeJobNotFound) { // no time is no failure, and what has expired needs none
+		return j, reason
+	}
+	to := j
+	to.Updated, to.Tries = s.second(), j.Tries+1
+	switch message := asError(reason).Message; {
+	case !passes(CodeOf(reason)):
+		to.State, to.Failure = JobFailed, message
+	case to.Tries >= MaxJobTries:
+		to.State, to.Failure = JobFailed, fmt.Sprintf("it was given up after %d tries; at the last: %s", to.Tries, message)
+	default:
+		to = to.noting(to.Updated, "try %d failed: %s", to.Tries, message)
+	}
+	if to.State == JobFailed {
+		to = to.noting(to.Updated, "failed: %s", to.Failure)
+	}
+	changed, err := s.changeJob(ctx, j, to)
+	if err != nil {
+		return j, err
+	}
+	return changed, reason
+}
+
+// noting is the job with one more event.
+func (j Job) noting(at time.Time, format string, args ...any) Job {
+	kept := j.Log[max(0, len(j.Log)-MaxJobEvents+1):]
+	j.Log = append(slices.Clone(kept), JobEvent{At: at, Text: clip(fmt.Sprintf(format, args...))})
+	return j
+}
+
+// goesOn reports whether somebody is to carry the job on.
+func (j Job) goesOn() bool { return !j.State.Ended() && j.State != JobReceiving }

@@ -1,0 +1,163 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// A seeding goes on in steps, a piece of its file in each. Piece k is added under a name of its own, <job>.<k>, so that a repeat,
+// however late, knows its own IDs: what it added counts as added again, whatever became of it since, and all else was there
+// before. What was not added is put as the next part of the result, with the counts of the whole piece; the first one
+// stands, and where there is one the counts are taken from there. So the counts are those of one try, whichever.
+//
+// In a pool that forgets an ID may be gone that another seeding had put, and a repeat may add what the first try found
+// there; the counts are those of the try whose part stands.
+
+// seedStep adds the next piece.
+func (s *Service) seedStep(ctx context.Context, j Job) (to Job, last bool, err error) {
+	k := 0
+	if j.Mark != "" {
+		if k, err = strconv.Atoi(j.Mark); err != nil {
+			return j, false, Errorf(CodeInternal, "where the job goes on is not known").Because(err)
+		}
+	}
+	to = j
+	if k < j.pieces() {
+		p, err := s.seedPiece(ctx, j, k)
+		if err != nil {
+			return j, false, err
+		}
+		if p, to.Parts, err = s.putRejects(ctx, j, p); err != nil {
+			return j, false, err
+		}
+		to.Tally = j.Tally.plus(p.Tally)
+		to.Done = to.Tally.Added + to.Tally.rejected()
+		to.Mark = p.Next
+	}
+	if last = k+1 >= j.pieces(); last {
+		to.Parts = max(to.Parts, 1) // of a file without a line, the head at least can be fetched
+	}
+	return to, last, nil
+}
+
+// seedPiece adds the IDs of piece k and returns what was not added, as a part.
+func (s *Service) seedPiece(ctx context.Context, j Job, k int) (Part, error) {
+	name, _, ok := j.pieceName(k)
+	if !ok {
+		return Part{}, Errorf(CodeInternal, "the job has no piece %d", k)
+	}
+	data, err := s.store.Input(ctx, j.ID, name)
+	if Is(err, CodeJobNotFound) && !j.expired(s.now()) {
+		return Part{}, Errorf(CodeInternal, "a piece of the file is missing").Because(err)
+	}
+	if err != nil {
+		return Part{}, err
+	}
+	entries, err := readPiece(data)
+	if err != nil {
+		return Part{}, err
+	}
+	outcomes, err := s.seedEntries(ctx, j, k, entries)
+	if err != nil {
+		return Part{}, err
+	}
+	return rejectsOf(entries, outcomes, strconv.Itoa(k+1))
+}
+
+// settled is what became of an entry.
+type settled struct {
+	outcome SeedOutcome
+	id      string // as it is shown
+	reason  string
+}
+
+// seedEntries adds what can be added of the entries, as one batch, and says of each what became of it.
+func (s *Service) seedEntries(ctx context.Context, j Job, k int, entries []SeedEntry) ([]settled, error) {
+	all := make([]settled, len(entries))
+	ids := make([]ID, 0, len(entries))
+	lines := make(map[ID]int, len(entries))
+	wanted := make([]int, 0, len(entries)) // which entry an ID is of
+	for i, e := range entries {
+		id := ID(e.Raw)
+		if why := idFault(e.Raw); why != "" {
+			all[i] = settled{SeedInvalid, quoteShort(e.Raw), why}
+			continue
+		}
+		if line, ok := lines[id]; ok {
+			all[i] = settled{SeedDuplicate, e.Raw, fmt.Sprintf("it is on line %d already", line)}
+			continue
+		}
+		lines[id] = e.Line
+		ids, wanted = append(ids, id), append(wanted, i)
+	}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	outcomes, err := s.store.Seed(ctx, SeedBatch{Pool: j.Pool, Job: j.ID + JobID("."+strconv.FormatInt(int64(k), 36)), IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	if len(outcomes) != len(ids) {
+		return nil, Errorf(CodeInternal, "the store gave %d outcomes for %d IDs", len(outcomes), len(ids))
+	}
+	for i, at := range wanted {
+		all[at] = settled{outcomes[i], string(ids[i]), poolReason(outcomes[i])}
+	}
+	return all, nil
+}
+
+// poolReason says why an ID was not added.
+func poolReason(o SeedOutcome) string {
+	switch o {
+	case SeedAdded:
+		return ""
+	case SeedConflict:
+		return "it is in the pool and taken"
+	default:
+		return "it is in the pool already"
+	}
+}
+
+// rejectsOf makes a part of what was not added.
+func rejectsOf(entries []SeedEntry, all []settled, next string) (Part, error) {
+	var r rejects
+	for i, e := range entries {
+		o := all[i]
+		switch o.outcome {
+		case SeedAdded:
+			r.tally.Added++
+			continue
+		case SeedConflict:
+			r.tally.Conflict++
+		case SeedInvalid:
+			r.tally.Invalid++
+		default:
+			r.tally.Duplicate++
+		}
+		if err := r.write(e.Line, o.id, o.outcome, o.reason); err != nil {
+			return Part{}, err
+		}
+	}
+	return Part{Data: r.text.Bytes(), IDs: r.tally.rejected(), Tally: r.tally, Next: next}, nil
+}
+
+// putRejects puts the part, if there is something in it, and returns the one that stands and how many there are then. A part that
+// stands there with another mark is of a piece before: of a try that came so late that the job had gone on without
+// it, as others had met nothing to put (see above). It stays, and counts for nothing.
+func (s *Service) putRejects(ctx context.Context, j Job, p Part) (stands Part, parts int, err error) {
+	if p.IDs == 0 {
+		return p, j.Parts, nil
+	}
+	for n := j.Parts; ; n++ {
+		if err := s.store.PutPart(ctx, j.ID, n, p); err != nil {
+			return Part{}, 0, err
+		}
+		if stands, err = s.store.Part(ctx, j.ID, n); err != nil {
+			return Part{}, 0, err
+		}
+		if stands.Next == p.Next {
+			return stands, n + 1, nil
+		}
+	}
+}
