@@ -46,3 +46,13 @@ func BenchmarkGenerate(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkNumber(b *testing.B) {
+	c := generator.Config{Kind: generator.Sequence, Sequence: "invoices", Format: "INV-{yyyy}{mm}-{n:6}", TimeZone: "Europe/Berlin"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Number(17, time.Unix(1e9, 0)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-	_ "time/tzdata" // so that a time zone is known wherever the program runs
 	"unicode"
 )
 
@@ -52,7 +50,8 @@ func (c Config) checkFields() error {
 	case Random:
 		return c.checkRandom()
 	case Sequence:
-		return c.checkSequence()
+		_, _, err := c.numbering()
+		return err
 	case UUIDv7, ULID:
 		if c != (Config{Kind: c.Kind}) {
 			return fmt.Errorf("a generator of kind %s takes no other fields; leave them out", c.Kind)
@@ -175,38 +174,6 @@ func (c Config) checkBlock() error {
 		return fmt.Errorf("prefix has the blocked word %q; take it out of block, or change prefix", short(w))
 	}
 	return nil
-}
-
-func (c Config) checkSequence() error {
-	mine := Config{Kind: Sequence, Sequence: c.Sequence, Format: c.Format, Overflow: c.Overflow, TimeZone: c.TimeZone}
-	if c != mine {
-		return fmt.Errorf("a generator of kind %s takes sequence, format, overflow and time_zone only; leave out the other fields, or make it the kind %s", Sequence, Random)
-	}
-	if c.Sequence == "" {
-		return errors.New("sequence must name the sequence whose numbers are used")
-	}
-	if c.Overflow != OverflowRefuse && c.Overflow != OverflowGrow {
-		return fmt.Errorf("overflow must be %q or %q", OverflowRefuse, OverflowGrow)
-	}
-	f, err := c.format()
-	if err != nil {
-		return err
-	}
-	if _, err := c.location(); err != nil {
-		return err
-	}
-	if f.period() == "" && c.TimeZone != utc {
-		return errors.New("time_zone is of no use: format has no date; leave it out, or put {yyyy} into format")
-	}
-	return nil
-}
-
-// location is that of the time zone. The machine's own is none: it differs from machine to machine.
-func (c Config) location() (*time.Location, error) {
-	if l, err := time.LoadLocation(c.TimeZone); err == nil && c.TimeZone != "Local" {
-		return l, nil
-	}
-	return nil, fmt.Errorf("time_zone %q is not known; use an IANA name such as Europe/Berlin, or %s", short(c.TimeZone), utc)
 }
 
 // short cuts what is told back to a bearable length.

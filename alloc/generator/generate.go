@@ -27,7 +27,7 @@ func (c Config) generate(n int, now time.Time, s source) ([]string, error) {
 	}
 	switch c.Kind {
 	case UUIDv7:
-		return written(uuid)(s.stamped(n, now, uuidRandomBits))
+		return written(uuidv7)(s.stamped(n, now, uuidRandomBits))
 	case ULID:
 		return written(ulid)(s.stamped(n, now, ulidRandomBits))
 	case Sequence:

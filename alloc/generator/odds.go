@@ -17,11 +17,15 @@ func (c Config) Space() *big.Int {
 	if c.Kind == UUIDv7 || c.Kind == ULID {
 		return nil
 	}
+	if c.Kind == Sequence {
+		f, _, err := c.numbering()
+		if err != nil {
+			return new(big.Int)
+		}
+		return c.room(f)
+	}
 	if c.checkFields() != nil {
 		return new(big.Int)
-	}
-	if c.Kind == Sequence {
-		return c.numbers()
 	}
 	k, err := c.counter()
 	if err != nil {

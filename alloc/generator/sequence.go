@@ -7,18 +7,64 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	_ "time/tzdata" // so that a time zone is known wherever the program runs
 )
 
 // ErrOverflow is what Number's error is where the number has more digits than its format has places, or is none of a
 // sequence. Every higher number has it too.
 var ErrOverflow = errors.New("the number has no room in the format")
 
-// numbers is how many numbers the format has room for.
-func (c Config) numbers() *big.Int {
-	all := new(big.Int).SetUint64(math.MaxInt64 + 1)
+// numbering checks a configuration of Sequence, and gives what numbers are written by.
+func (c Config) numbering() (format, *time.Location, error) {
+	if c.Kind != Sequence {
+		return nil, nil, fmt.Errorf("only a generator of kind %s has numbers", Sequence)
+	}
+	mine := Config{Kind: Sequence, Sequence: c.Sequence, Format: c.Format, Overflow: c.Overflow, TimeZone: c.TimeZone}
+	if c != mine {
+		return nil, nil, fmt.Errorf("a generator of kind %s takes sequence, format, overflow and time_zone only; leave out the other fields, or make it the kind %s", Sequence, Random)
+	}
+	if c.Sequence == "" {
+		return nil, nil, errors.New("sequence must name the sequence whose numbers are used")
+	}
+	if c.Overflow != OverflowRefuse && c.Overflow != OverflowGrow {
+		return nil, nil, fmt.Errorf("overflow must be %q or %q", OverflowRefuse, OverflowGrow)
+	}
 	f, err := c.format()
-	if err != nil || c.Overflow == OverflowGrow || f.places() == 0 {
+	if err != nil {
+		return nil, nil, err
+	}
+	zone, err := c.location()
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.period() == "" && c.TimeZone != utc {
+		return nil, nil, errors.New("time_zone is of no use: format has no date; leave it out, or put {yyyy} into format")
+	}
+	return f, zone, nil
+}
+
+// zones keeps what was read of time zones, by their names: to read one takes longer than to write a number.
+var zones sync.Map
+
+// location is that of the time zone. The machine's own is none: it differs from machine to machine.
+func (c Config) location() (*time.Location, error) {
+	if zone, ok := zones.Load(c.TimeZone); ok {
+		return zone.(*time.Location), nil
+	}
+	zone, err := time.LoadLocation(c.TimeZone)
+	if err != nil || c.TimeZone == "Local" {
+		return nil, fmt.Errorf("time_zone %q is not known; use an IANA name such as Europe/Berlin, or %s", short(c.TimeZone), utc)
+	}
+	zones.Store(c.TimeZone, zone)
+	return zone, nil
+}
+
+// room is how many numbers a format has room for.
+func (c Config) room(f format) *big.Int {
+	all := new(big.Int).SetUint64(math.MaxInt64 + 1)
+	if c.Overflow == OverflowGrow || f.places() == 0 {
 		return all
 	}
 	room := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(f.places())), nil)
@@ -31,15 +77,7 @@ func (c Config) numbers() *big.Int {
 // Period names the period that a time is in, in the time zone of the configuration: 2026, 2026-11 or 2026-11-30, by the finest
 // field of a date in the format. It is "" without one, and where Check refuses the configuration. Numbers begin anew with each period.
 func (c Config) Period(at time.Time) string {
-	c = c.WithDefaults()
-	if c.checkFields() != nil || c.Kind != Sequence {
-		return ""
-	}
-	f, err := c.format()
-	if err != nil {
-		return ""
-	}
-	zone, err := c.location()
+	f, zone, err := c.WithDefaults().numbering()
 	if err != nil {
 		return ""
 	}
@@ -49,24 +87,14 @@ func (c Config) Period(at time.Time) string {
 // Number writes a number of the period that the time is in. Errors are Check's and ErrOverflow.
 func (c Config) Number(n uint64, at time.Time) (string, error) {
 	c = c.WithDefaults()
-	if c.Kind != Sequence {
-		return "", fmt.Errorf("only a generator of kind %s has numbers", Sequence)
-	}
-	if err := c.checkFields(); err != nil {
-		return "", err
-	}
-	f, err := c.format()
-	if err != nil {
-		return "", err
-	}
-	zone, err := c.location()
+	f, zone, err := c.numbering()
 	if err != nil {
 		return "", err
 	}
 	if at = at.In(zone); at.Year() < 0 || at.Year() > 9999 {
 		return "", errors.New("the year has more than 4 digits; set the clock")
 	}
-	if room := c.numbers(); new(big.Int).SetUint64(n).Cmp(room) >= 0 {
+	if room := c.room(f); new(big.Int).SetUint64(n).Cmp(room) >= 0 {
 		return "", fmt.Errorf("%w: %d is above %d, the highest that %q can show", ErrOverflow, n, room.Sub(room, big.NewInt(1)), c.Format)
 	}
 	var b strings.Builder
@@ -85,7 +113,7 @@ func (c Config) Number(n uint64, at time.Time) (string, error) {
 
 // verifyNumber takes the ID apart from both ends, up to the number.
 func (c Config) verifyNumber(id string) error {
-	f, err := c.format()
+	f, _, err := c.numbering()
 	if err != nil {
 		return err
 	}
@@ -111,7 +139,7 @@ func (c Config) verifyNumber(id string) error {
 	if id != "" {
 		return errors.New("it is longer than its format")
 	}
-	if err := c.verifyDigits(read[number], f.places()); err != nil {
+	if err := c.verifyDigits(read[number], f); err != nil {
 		return err
 	}
 	return verifyDate(read)
@@ -136,9 +164,9 @@ func (f format) length() int {
 	return n
 }
 
-func (c Config) verifyDigits(s string, places int) error {
+func (c Config) verifyDigits(s string, f format) error {
 	n, err := strconv.ParseUint(s, 10, 63)
-	if err != nil || s != fmt.Sprintf("%0*d", places, n) || new(big.Int).SetUint64(n).Cmp(c.numbers()) >= 0 {
+	if err != nil || s != fmt.Sprintf("%0*d", f.places(), n) || new(big.Int).SetUint64(n).Cmp(c.room(f)) >= 0 {
 		return fmt.Errorf("it has %q where its number should be", short(s))
 	}
 	return nil

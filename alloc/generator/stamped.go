@@ -46,8 +46,8 @@ func (s source) stamped(n int, now time.Time, randomBits uint) ([]*big.Int, erro
 	return drawn, nil
 }
 
-// uuid writes 48 bits of time and 74 random ones as version 7 of the RFC's variant.
-func uuid(x *big.Int) string {
+// uuidv7 writes 48 bits of time and 74 random ones as version 7 of the RFC's variant.
+func uuidv7(x *big.Int) string {
 	bits := func(shift uint, n uint) uint64 {
 		mask := new(big.Int).SetUint64(1<<n - 1)
 		return mask.And(mask, new(big.Int).Rsh(x, shift)).Uint64()

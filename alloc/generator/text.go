@@ -51,11 +51,7 @@ func (c Config) FoldedOK() error {
 	case ULID:
 		return fmt.Errorf(foldAdvice+"a ULID has upper-case letters; use %s, or a pool with fold_case false", UUIDv7)
 	case Sequence:
-		f, err := c.format()
-		if err != nil {
-			return err
-		}
-		if upper(f.text()) {
+		if upper(c.Format) {
 			return errors.New(foldAdvice + "format has upper-case letters; write it in lower case, or use a pool with fold_case false")
 		}
 	case Random:
