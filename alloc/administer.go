@@ -122,25 +122,30 @@ func (s *Service) administer(ctx context.Context, st step, run func() error) err
 	case !Is(err, CodeForbidden):
 		return err
 	}
-	result := "ok"
-	if err != nil {
-		result = string(CodeOf(err))
-	}
-	at := s.now().UTC()
-	rec := AuditRecord{
-		ID: at.Format("20060102T150405.000000Z") + "-" + string(NewToken()), At: at,
-		Client: caller.Client, Action: string(st.on) + "." + st.verb, Target: st.on.target(st.name), Detail: clip(st.detail()), Result: result,
-		Request: caller.Request, Address: caller.Address,
-	}
-	// What was done is done, also when nobody waits for the answer any more.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	if rerr := s.store.Record(rctx, rec); rerr != nil && err == nil {
+	if rerr := s.record(ctx, caller, st.on, st.name, st.verb, st.detail(), err); rerr != nil && err == nil {
 		e := Errorf(CodeUnavailable, "the change was made, but its audit record could not be written; repeat the request").Because(rerr)
 		e.Unknown, e.RetryAfter = true, time.Second
 		return e
 	}
 	return err
+}
+
+// record writes the audit record of a step that ended with that error, or without one.
+func (s *Service) record(ctx context.Context, caller Caller, on kind, name, verb, detail string, ended error) error {
+	result := "ok"
+	if ended != nil {
+		result = string(CodeOf(ended))
+	}
+	at := s.now().UTC()
+	rec := AuditRecord{
+		ID: at.Format("20060102T150405.000000Z") + "-" + string(NewToken()), At: at,
+		Client: caller.Client, Action: string(on) + "." + verb, Target: on.target(name), Detail: clip(detail), Result: result,
+		Request: caller.Request, Address: caller.Address,
+	}
+	// What was done is done, also when nobody waits for the answer any more.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	return s.store.Record(rctx, rec)
 }
 
 // clip bounds a record's detail: what was refused may be of any length.

@@ -11,6 +11,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/alloc/alloctest"
+	"idpool/alloc/generator"
 )
 
 // operation is a method of Service as the tests of permissions and of the trail see it.
@@ -103,6 +104,30 @@ var operations = map[string]operation{
 	}},
 	"Tend": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.Tend(ctx)
+		return err
+	}},
+	"PreviewGenerator": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.PreviewGenerator(ctx, alloc.PreviewRequest{Pool: pool, Config: filled(1, 2, generator.Config{Kind: generator.UUIDv7})})
+		return err
+	}},
+	"PoolForecast": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.PoolForecast(ctx, pool)
+		return err
+	}},
+	"PoolSamples": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.PoolSamples(ctx, pool, time.Unix(0, 0), time.Unix(1, 0), 1)
+		return err
+	}},
+	"PoolRefill": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.PoolRefill(ctx, pool)
+		return err
+	}},
+	"SequenceForecast": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SequenceForecast(ctx, sequence)
+		return err
+	}},
+	"SequenceSamples": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SequenceSamples(ctx, sequence, time.Unix(0, 0), time.Unix(1, 0), 1)
 		return err
 	}},
 	"CreateSequence": {need: alloc.ActionManage, on: string(sequence), record: "sequence.create", run: func(ctx context.Context, s *alloc.Service) error {

@@ -49,7 +49,7 @@ type PoolConfig struct {
 	OnRelease   OnRelease // default ReleaseReturns
 	RequireKey  bool      // a claim without an Idempotency-Key is refused
 
-	Generator generator.Config // makes IDs for the pool; zero for none. See CheckGenerator
+	Generator generator.Config // makes IDs for the pool; zero for none
 	Marks     Marks            // between which levels the pool is kept
 }
 
@@ -73,6 +73,7 @@ func (c PoolConfig) WithDefaults() PoolConfig {
 	if c.OnRelease == "" {
 		c.OnRelease = ReleaseReturns
 	}
+	c.Generator = c.Generator.WithDefaults()
 	return c
 }
 
@@ -87,13 +88,16 @@ func (c PoolConfig) Check() error {
 	if c.MaxBatch < 1 || c.MaxBatch > MaxBatchLimit {
 		return Errorf(CodeInvalidConfig, "max_batch must be 1 to %d", MaxBatchLimit)
 	}
-	return checkDescription(c.Description)
+	if err := checkDescription(c.Description); err != nil {
+		return err
+	}
+	return c.checkFilling()
 }
 
 // words says in words what the configuration is, for the trail.
 func (c PoolConfig) words() string {
-	return fmt.Sprintf("policy %s, fold_case %t, max_batch %d, on_release %s, require_key %t, description %q",
-		quoteShort(string(c.Policy)), c.FoldCase, c.MaxBatch, quoteShort(string(c.OnRelease)), c.RequireKey, c.Description)
+	return fmt.Sprintf("policy %s, fold_case %t, max_batch %d, on_release %s, require_key %t%s, description %q",
+		quoteShort(string(c.Policy)), c.FoldCase, c.MaxBatch, quoteShort(string(c.OnRelease)), c.RequireKey, c.fillingWords(), c.Description)
 }
 
 // CheckChange refuses, with CodeInvalidConfig, a change of what is fixed at creation.

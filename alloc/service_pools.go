@@ -7,14 +7,28 @@ import (
 	"time"
 )
 
-// CreatePool makes a pool; see Pools.CreatePool for what a repeat and a clash give. Needs ActionManage.
+// CreatePool makes a pool; see Pools.CreatePool for what a repeat and a clash give. Needs ActionManage, and
+// ActionLease on the sequence of which its generator takes numbers: that has to be there and active.
 func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConfig) (p Pool, created bool, err error) {
-	return create(ctx, s, aPool, name, config.WithDefaults(), s.store.CreatePool)
+	return create(ctx, s, aPool, name, config.WithDefaults(),
+		func(ctx context.Context, name PoolName, config PoolConfig) (Pool, bool, error) {
+			if err := s.checkSource(ctx, name, config.Generator); err != nil {
+				return Pool{}, false, err
+			}
+			return s.store.CreatePool(ctx, name, config)
+		})
 }
 
-// ChangePool replaces the configuration of the pool at version from. Needs ActionManage.
+// ChangePool replaces the configuration of the pool at version from. Needs ActionManage, and for another generator of a
+// sequence what CreatePool needs.
 func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
-	return change(ctx, s, aPool, name, from, config.WithDefaults(), s.store.ChangePool)
+	return change(ctx, s, aPool, name, from, config.WithDefaults(),
+		func(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
+			if err := s.checkSource(ctx, name, config.Generator); err != nil {
+				return Pool{}, err
+			}
+			return s.store.ChangePool(ctx, name, from, config)
+		})
 }
 
 // poolVerbs are the states that an administrator may set, with the verb of their record.

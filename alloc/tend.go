@@ -3,26 +3,22 @@ package alloc
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
-
-// tendRounds bounds how often one run sweeps a pool that has work left after each sweep.
-const tendRounds = 10
 
 // What a run does with its time. A Store may refuse to begin what it cannot end before the deadline, so a run ends a little
 // earlier by itself; infra/dynamo begins nothing in the last 300 ms.
 const (
-	tendMargin = 500 * time.Millisecond
-	jobsShare  = 5 // the part of the time that is left to jobs: one in five
+	tendMargin     = 500 * time.Millisecond
+	jobsShare      = 5  // the part of the time that is left to jobs, where there are any: one in five
+	sequencesShare = 10 // the part that is left to sequences, where there are any: one in ten
 )
 
 // TendReport says what one run of the schedule did.
 type TendReport struct {
 	Swept  []SweepReport      // in the order of their names; of a pool that was swept more than once, all together
-	Failed map[PoolName]error // a pool whose first sweep went well and a later one failed is in Swept too
+	Failed map[PoolName]error // pools that could not be swept, or whose level could not be read; what went well before is told all the same
 	Left   int                // pools that were not swept when the run's time was over
 	Jobs   []JobReport        // of the jobs that had not ended before, in the order of their IDs
 
@@ -34,44 +30,50 @@ type TendReport struct {
 	Sent      int                // jobs that stood still, and were sent to the queue again
 }
 
-// Tend is one run of the schedule. First it sweeps every pool, and again those that have work left after that, so that a pool
-// that is used faster than the bound of one sweep catches up. Deleted pools come after the others: what was on its way
+// Tend is one run of the schedule. First it comes to every pool: it sweeps it, fills it by a batch if it is to be filled, and
+// looks how it stands. Then it comes again to those that have work left after that, so that a pool that is used faster
+// than the bound of one sweep, or of one batch, catches up and none waits for it. Deleted pools come after the others: what was on its way
 // when they were deleted is still to be finished, above all a batch given up under a key, which answers CodeKeyBusy
-// until then. Then it carries on the jobs, within bounds; where there are any, sweeps leave them a fifth of the time.
+// until then. Then it keeps samples of the sequences, and carries on the jobs, within bounds; where there are any, pools
+// leave them their share of the time.
 //
-// A pool that fails does not stop the others, nor does a job. The run begins nothing more tendMargin before the context's
+// A pool that fails does not stop the others, nor does a sequence or a job. The run begins nothing more tendMargin before the context's
 // deadline, and that its time is over is no error, nor is what fails for that alone: the next run goes on; each run has an order
 // of its own, so that the same pools are not left out for ever. Needs ActionTend on all.
 func (s *Service) Tend(ctx context.Context) (TendReport, error) {
-	if _, err := s.permit(ctx, ActionTend, everything); err != nil {
+	caller, err := s.permit(ctx, ActionTend, everything)
+	if err != nil {
 		return TendReport{Failed: map[PoolName]error{}}, err
 	}
 	whole, cancel := endingBefore(ctx, tendMargin)
 	defer cancel()
 	over := func() bool { return whole.Err() != nil }
 	jobs, jobsErr := s.dueJobs(ctx, over)
-	names, err := s.tendOrder(ctx)
+	pools, poolsErr := s.tendOrder(ctx)
+	sequences, sequencesErr := s.liveSequences(ctx)
 
-	run := tending{store: s.store, over: over, enough: over, swept: map[PoolName]SweepReport{}, failed: map[PoolName]error{}}
+	forJobs, forSequences := time.Duration(0), time.Duration(0)
 	if len(jobs.due) > 0 {
-		share, cancel := endingBefore(whole, timeOf(whole)/jobsShare)
-		defer cancel()
-		run.enough = func() bool { return share.Err() != nil }
+		forJobs = timeOf(whole) / jobsShare
 	}
-	due := names
-	for range tendRounds {
-		due = run.sweep(ctx, due)
+	if len(sequences) > 0 {
+		forSequences = timeOf(whole) / sequencesShare
 	}
-	report := run.report(len(names))
+	beforeJobs, cancel := endingBefore(whole, forJobs)
+	defer cancel()
+	beforeSequences, cancel := endingBefore(beforeJobs, forSequences)
+	defer cancel()
+
+	run := tending{Service: s, caller: caller, over: over, enough: func() bool { return beforeSequences.Err() != nil }}
+	report := run.pools(ctx, pools)
+	standings, err := s.tendSequences(ctx, sequences, func() bool { return beforeJobs.Err() != nil })
+	report.Sequences = standings
 	report.Jobs = s.work(ctx, jobs.due, over)
-	report.Open, report.Oldest, report.Sent = jobs.open, jobs.oldest, jobs.sent
-	switch {
-	case over():
+	jobs.tell(&report)
+	if over() {
 		return report, nil
-	case err != nil:
-		return report, err
 	}
-	return report, jobsErr
+	return report, cmp.Or(poolsErr, sequencesErr, err, jobsErr)
 }
 
 // endingBefore returns a context that ends so much before the deadline of ctx, if it has one.
@@ -92,74 +94,56 @@ func timeOf(ctx context.Context) time.Duration {
 	return max(0, time.Until(deadline))
 }
 
-// tending is a run on its way.
-type tending struct {
-	store  Store
-	over   func() bool // the run's time is
-	enough func() bool // the time for sweeps is over
-	swept  map[PoolName]SweepReport
-	failed map[PoolName]error
-}
-
-// sweep sweeps the pools in turn, until the time for it is over, and returns those that have work left.
-func (t *tending) sweep(ctx context.Context, pools []PoolName) (more []PoolName) {
-	for _, name := range pools {
-		if t.enough() {
-			return nil
-		}
-		switch r, err := t.store.Sweep(ctx, name); {
-		case err == nil:
-			t.swept[name] = t.swept[name].plus(r)
-			if r.More {
-				more = append(more, name)
-			}
-		case !t.over():
-			t.failed[name] = err
-		}
-	}
-	return more
-}
-
-// report says what became of the pools that there are.
-func (t *tending) report(pools int) TendReport {
-	r := TendReport{Failed: t.failed, Left: pools - len(t.swept)}
-	for name := range t.failed {
-		if _, before := t.swept[name]; !before {
-			r.Left--
-		}
-	}
-	byName := func(a, b SweepReport) int { return cmp.Compare(a.Pool, b.Pool) }
-	r.Swept = slices.SortedFunc(maps.Values(t.swept), byName)
-	return r
-}
-
 // tendOrder lists the pools as a run comes to them; beside an error, those that were found before it.
-func (s *Service) tendOrder(ctx context.Context) ([]PoolName, error) {
-	const page = 100
-	var live, deleted []PoolName
-	var err error
-	for after, more := PoolName(""), true; more; {
-		var pools []Pool
-		if pools, err = s.store.ListPools(ctx, after, page); err != nil {
-			break
+func (s *Service) tendOrder(ctx context.Context) ([]Pool, error) {
+	var live, deleted []Pool
+	err := every(ctx, "pools", s.store.ListPools, func(p Pool) PoolName { return p.Name }, func(p Pool) {
+		if p.State == PoolDeleted {
+			deleted = append(deleted, p)
+		} else {
+			live = append(live, p)
 		}
-		for _, p := range pools {
-			if p.Name <= after {
-				return append(live, deleted...), goesNotOn("pools")
-			}
-			after = p.Name
-			if p.State == PoolDeleted {
-				deleted = append(deleted, p.Name)
-			} else {
-				live = append(live, p.Name)
-			}
-		}
-		more = len(pools) == page
-	}
-	for _, names := range [][]PoolName{live, deleted} {
-		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	}
+	})
+	shuffle(live)
+	shuffle(deleted)
 	return append(live, deleted...), err
+}
+
+// liveSequences lists the sequences that are not deleted as a run comes to them; beside an error, as tendOrder.
+func (s *Service) liveSequences(ctx context.Context) (live []Sequence, err error) {
+	err = every(ctx, "sequences", s.store.ListSequences, func(q Sequence) SequenceName { return q.Name }, func(q Sequence) {
+		if q.State != SequenceDeleted {
+			live = append(live, q)
+		}
+	})
+	shuffle(live)
+	return live, err
+}
+
+func shuffle[T any](list []T) {
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+// every gives one after the other of a Store's list to take.
+func every[N ~string, T any](
+	ctx context.Context, what string, list func(context.Context, N, int) ([]T, error), name func(T) N, take func(T),
+) error {
+	const page = 100
+	for after, more := N(""), true; more; {
+		found, err := list(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, t := range found {
+			if name(t) <= after {
+				return goesNotOn(what)
+			}
+			after = name(t)
+			take(t)
+		}
+		more = len(found) == page
+	}
+	return nil
 }
 
 // goesNotOn is the error for a list of a Store that would never end.

@@ -1,0 +1,125 @@
+package alloc
+
+import (
+	"context"
+	"time"
+)
+
+// maxSamples is the most samples that one call returns: those of a day, and some.
+const maxSamples = 1500
+
+// PoolForecast tells how long the pool lasts. Needs ActionRead.
+func (s *Service) PoolForecast(ctx context.Context, name PoolName) (Forecast, error) {
+	if _, err := s.readablePool(ctx, name); err != nil {
+		return Forecast{}, err
+	}
+	level, err := s.store.Level(ctx, name)
+	if err != nil {
+		return Forecast{}, err
+	}
+	now := s.now()
+	burns, err := s.poolBurns(ctx, name, now, level)
+	return forecastOf(now, level.Available, burns), err
+}
+
+// SequenceForecast tells when the sequence overflows. Needs ActionRead.
+func (s *Service) SequenceForecast(ctx context.Context, name SequenceName) (Forecast, error) {
+	q, err := s.Sequence(ctx, name)
+	if err != nil {
+		return Forecast{}, err
+	}
+	return s.forecastSequence(ctx, q, q.sample(s.now()))
+}
+
+// PoolSamples returns at most limit (1 to 1500) samples, oldest first, from a time on and before another. Needs ActionRead.
+func (s *Service) PoolSamples(ctx context.Context, name PoolName, from, until time.Time, limit int) ([]Sample, error) {
+	if _, err := s.readablePool(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := checkSamples(from, until, limit); err != nil {
+		return nil, err
+	}
+	return s.store.PoolSamples(ctx, name, from, until, limit)
+}
+
+// SequenceSamples is to sequences what PoolSamples is to pools.
+func (s *Service) SequenceSamples(ctx context.Context, name SequenceName, from, until time.Time, limit int) ([]Sample, error) {
+	if _, err := s.Sequence(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := checkSamples(from, until, limit); err != nil {
+		return nil, err
+	}
+	return s.store.SequenceSamples(ctx, name, from, until, limit)
+}
+
+func checkSamples(from, until time.Time, limit int) error {
+	if limit < 1 || limit > maxSamples {
+		return Errorf(CodeInvalidRequest, "limit must be 1 to %d", maxSamples)
+	}
+	if !from.Before(until) {
+		return Errorf(CodeInvalidRequest, "until must be later than from")
+	}
+	return nil
+}
+
+// readablePool returns a pool that is not deleted to a caller who may read it.
+func (s *Service) readablePool(ctx context.Context, name PoolName) (Pool, error) {
+	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
+		return Pool{}, err
+	}
+	p, err := s.store.Pool(ctx, name)
+	if err != nil {
+		return Pool{}, err
+	}
+	return p, p.CheckTo(p.State)
+}
+
+// poolBurns looks at how fast the pool was used.
+func (s *Service) poolBurns(ctx context.Context, name PoolName, now time.Time, level Level) ([]Burn, error) {
+	read := func(from, until time.Time, limit int) ([]Sample, error) {
+		return s.store.PoolSamples(ctx, name, from, until, limit)
+	}
+	return burnsUpTo(Sample{At: now, Available: level.Available, Used: level.Seeded - level.Available}, read)
+}
+
+// sample is how the sequence stands.
+func (s Sequence) sample(now time.Time) Sample {
+	return Sample{At: now, Available: s.Remaining(), Used: Count(s.Next - s.Config.Start)}
+}
+
+func (s *Service) forecastSequence(ctx context.Context, q Sequence, now Sample) (Forecast, error) {
+	read := func(from, until time.Time, limit int) ([]Sample, error) {
+		return s.store.SequenceSamples(ctx, q.Name, from, until, limit)
+	}
+	burns, err := burnsUpTo(now, read)
+	return forecastOf(now.At, now.Available, burns), err
+}
+
+// burnsUpTo looks at what was used until now in each of the windows, at one query a window. What a pool has been seeded with is
+// known as of its last sweep, while what is available is known as of now: an ID added in between looks like one that came back. So
+// where the last sample of the first window shows more use than there would be by now, that sample is the end.
+func burnsUpTo(now Sample, read func(from, until time.Time, limit int) ([]Sample, error)) ([]Burn, error) {
+	const minutes = 100 // more than the first window has
+	var burns []Burn
+	end := now
+	for i, window := range ForecastWindows() {
+		limit := 1
+		if i == 0 {
+			limit = minutes
+		}
+		samples, err := read(now.At.Add(-window), now.At, limit)
+		if err != nil {
+			return nil, err
+		}
+		if len(samples) == 0 {
+			burns = append(burns, Burn{Window: window})
+			continue
+		}
+		if last := samples[len(samples)-1]; i == 0 && last.Used > end.Used {
+			end = last
+		}
+		burns = append(burns, burnOf(window, samples[0], end))
+	}
+	return burns, nil
+}

@@ -1,0 +1,125 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"idpool/alloc/generator"
+)
+
+// checkFilling refuses a generator that cannot work in the pool or would be unwise, and marks that contradict each other
+// or the generator.
+func (c PoolConfig) checkFilling() error {
+	if err := c.Marks.check(); err != nil {
+		return err
+	}
+	g := c.Generator
+	if g.IsZero() {
+		return nil
+	}
+	if err := g.Check(); err != nil {
+		return Errorf(CodeInvalidConfig, "generator: %s", err)
+	}
+	if c.FoldCase {
+		if err := g.FoldedOK(); err != nil {
+			return Errorf(CodeInvalidConfig, "generator: %s", err)
+		}
+	}
+	if c.Policy == PolicyForget && g.Kind == generator.Random {
+		return Errorf(CodeInvalidConfig, "a pool that forgets cannot have a generator of kind %s, which may make an ID again that was handed out and forgotten: use %s, %s or %s, or policy %s",
+			generator.Random, generator.Sequence, generator.UUIDv7, generator.ULID, PolicyKeep)
+	}
+	if err := checkMade(g); err != nil {
+		return err
+	}
+	return c.Marks.checkFor(g)
+}
+
+// checkMade refuses a generator whose IDs no pool would take, and one of a sequence whose periods' counters would have no
+// allowed names.
+func checkMade(g generator.Config) error {
+	at := time.Date(2026, time.December, 31, 0, 0, 0, 0, time.UTC)
+	example := g.Prefix + "0"
+	if g.Kind == generator.Sequence {
+		if err := CheckName(g.Sequence); err != nil {
+			return Errorf(CodeInvalidConfig, "generator: %s", asError(err).Message)
+		}
+		if name := periodOf(g, at); len(name) > MaxNameBytes {
+			return Errorf(CodeInvalidConfig, "generator: the counter of a period, such as %s, would have a longer name than the %d bytes allowed; use a sequence with a shorter name", name, MaxNameBytes)
+		}
+		var err error
+		if example, err = g.Number(0, at); err != nil {
+			return Errorf(CodeInvalidConfig, "generator: %s", err)
+		}
+	}
+	if why := idFault(example); why != "" {
+		return Errorf(CodeInvalidConfig, "generator: it would make IDs like %s, which are not allowed: %s", quoteShort(example), why)
+	}
+	return nil
+}
+
+// fillingWords says in words what fills the pool and between which levels it is kept; "" for nothing.
+func (c PoolConfig) fillingWords() (words string) {
+	if !c.Generator.IsZero() {
+		words = ", generator " + generatorWords(c.Generator)
+	}
+	if marks := c.Marks.words(); marks != "" {
+		words += ", " + marks
+	}
+	return words
+}
+
+// generatorWords says in words what the generator is. The block list is counted only: it may be longer than a record.
+func generatorWords(g generator.Config) string {
+	words := []string{string(g.Kind)}
+	text := func(name, value string) {
+		if value != "" {
+			words = append(words, fmt.Sprintf("%s %q", name, value))
+		}
+	}
+	number := func(name string, n int) {
+		if n != 0 {
+			words = append(words, fmt.Sprintf("%s %d", name, n))
+		}
+	}
+	text("prefix", g.Prefix)
+	text("alphabet", g.Alphabet)
+	number("length", g.Length)
+	number("group", g.Group)
+	text("separator", g.Separator)
+	text("check", string(g.CheckChar))
+	if g.WithoutAmbiguous {
+		words = append(words, "without_ambiguous")
+	}
+	number("words blocked", len(strings.Fields(g.Block)))
+	text("sequence", g.Sequence)
+	text("format", g.Format)
+	text("overflow", string(g.Overflow))
+	text("time_zone", g.TimeZone)
+	return strings.Join(words, " ")
+}
+
+// checkSource refuses to save a generator of a sequence for a caller who may not take numbers of that, and one of a sequence that is not
+// there or not active. One that the pool has already may stay.
+func (s *Service) checkSource(ctx context.Context, name PoolName, g generator.Config) error {
+	if g.Kind != generator.Sequence {
+		return nil
+	}
+	p, err := s.store.Pool(ctx, name)
+	switch {
+	case err == nil && p.Config.Generator == g, Is(err, CodePoolDamaged):
+		return nil // the Store says what becomes of the pool
+	case err != nil && !Is(err, CodePoolNotFound):
+		return err
+	}
+	if _, err := s.permit(ctx, ActionLease, g.Sequence); err != nil {
+		return err
+	}
+	_, refusal, err := s.usable(ctx, SequenceName(g.Sequence))
+	if refusal != nil {
+		return Errorf(CodeInvalidConfig, "generator: %s", refusal.Message)
+	}
+	return err
+}
