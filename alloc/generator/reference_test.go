@@ -74,7 +74,7 @@ func checkSymbols(c generator.Config) []string {
 func candidates(c generator.Config) (ids []string, right map[string]bool) {
 	right = map[string]bool{}
 	var from []string
-	for _, a := range strings.Split(c.Alphabet, "") {
+	for a := range strings.SplitSeq(c.Alphabet, "") {
 		if !c.WithoutAmbiguous || !strings.Contains(ambiguous, a) {
 			from = append(from, a)
 		}

@@ -22,7 +22,7 @@ func readable(text string) string {
 // words are the blocked ones, as they are looked for.
 func (c Config) words() []string {
 	var words []string
-	for _, w := range strings.Fields(c.Block) {
+	for w := range strings.FieldsSeq(c.Block) {
 		words = append(words, strings.Map(unicode.ToLower, w))
 	}
 	return words
