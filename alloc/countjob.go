@@ -12,12 +12,12 @@ const (
 )
 
 // countStep counts the IDs of the next pages. It keeps what it met in the job itself: the change of the job is all that it does.
-func (s *Service) countStep(ctx context.Context, j Job) (to Job, last bool, err error) {
+func (s *Service) countStep(ctx context.Context, j Job) (doneStep, error) {
 	ids, next, err := s.walk(ctx, j, partIDs)
 	if err != nil {
-		return j, false, err
+		return doneStep{}, err
 	}
-	to = j
+	to := j
 	to.Mark = next
 	to.Done += Count(len(ids))
 	for _, id := range ids {
@@ -33,10 +33,10 @@ func (s *Service) countStep(ctx context.Context, j Job) (to Job, last bool, err 
 		case StateRetired:
 			to.Tally.Retired++
 		default:
-			return j, false, Errorf(CodeInternal, "an ID of the pool is in a state that is not known")
+			return doneStep{}, Errorf(CodeInternal, "an ID of the pool is in a state that is not known")
 		}
 	}
-	return to, next == "", nil
+	return doneStep{to, next == ""}, nil
 }
 
 // CountPool counts a pool's IDs by their states, one by one, as a job; a small pool is counted when it returns. Needs
@@ -53,30 +53,29 @@ func (s *Service) CountPool(ctx context.Context, r CountRequest) (Job, error) {
 	if err != nil || !j.goesOn() {
 		return j, err
 	}
-	j, err = s.countAtOnce(ctx, j)
-	if err == nil && j.goesOn() {
+	if j = s.countAtOnce(ctx, j); j.goesOn() {
 		s.tell(ctx, j)
 	}
-	return j, err
+	return j, nil
 }
 
 // countAtOnce carries the count on for a little while. That a step fails is no failure of the request: the job is there, and is
 // carried on.
-func (s *Service) countAtOnce(ctx context.Context, j Job) (Job, error) {
+func (s *Service) countAtOnce(ctx context.Context, j Job) Job {
 	soon, cancel := context.WithTimeout(ctx, countNow)
 	defer cancel()
 	over := func() bool { return soon.Err() != nil }
 	for range countSteps {
-		if over() {
-			return j, nil
-		}
 		after, err := s.advance(soon, j, over)
-		if err != nil { // somebody else may have carried it on
-			return s.store.Job(ctx, j.ID)
+		if err != nil {
+			if now, err := s.store.Job(ctx, j.ID); err == nil { // somebody else may have carried it on
+				return now
+			}
+			return after
 		}
-		if j = after; j.State.Ended() {
-			return j, nil
+		if j = after; j.State.Ended() || over() {
+			break
 		}
 	}
-	return j, nil
+	return j
 }

@@ -12,12 +12,12 @@ const (
 )
 
 // exportStep writes the next part.
-func (s *Service) exportStep(ctx context.Context, j Job) (to Job, last bool, err error) {
+func (s *Service) exportStep(ctx context.Context, j Job) (doneStep, error) {
 	p, err := s.nextPart(ctx, j)
 	if err != nil {
-		return j, false, err
+		return doneStep{}, err
 	}
-	to = j
+	to := j
 	to.Mark = p.Next
 	if p.IDs > 0 {
 		to.Parts++
@@ -26,7 +26,7 @@ func (s *Service) exportStep(ctx context.Context, j Job) (to Job, last bool, err
 	if p.Next == "" {
 		to.Parts = max(to.Parts, 1) // of a file without IDs, the head at least can be fetched
 	}
-	return to, p.Next == "", nil
+	return doneStep{to, p.Next == ""}, nil
 }
 
 // nextPart makes the job's next part, and returns the one that stands; without IDs where there are none up to its Next.

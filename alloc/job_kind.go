@@ -14,10 +14,10 @@ type jobKind struct {
 	// able reports whether this process can carry the job on; another one may.
 	able func(s *Service, j Job) bool
 
-	// step does the next step and returns the job as it is after it; last says that there is none after it. Whatever it does
-	// before it returns can be repeated, by several at once and long after: the one done-mark of a step is the change of
-	// the job, by condition of its version, that advance makes of what step returns.
-	step func(s *Service, ctx context.Context, j Job) (to Job, last bool, err error)
+	// step does the next step. Whatever it does before it returns can be repeated, by several at once and long after: the
+	// one done-mark of a step is the change of the job, by condition of its version, that advance makes of what step
+	// returns. Of that job advance sees to the state, the times, the tries and the log.
+	step func(s *Service, ctx context.Context, j Job) (doneStep, error)
 
 	// empty reports whether nothing was written, in all parts of the result of a job that is done.
 	empty func(j Job) bool
@@ -36,8 +36,8 @@ func kindOf(k JobKind) jobKind {
 	return jobKind{
 		what: "a job of an unknown kind", need: ActionManage, result: ActionManage,
 		able: func(*Service, Job) bool { return false },
-		step: func(_ *Service, _ context.Context, j Job) (Job, bool, error) {
-			return j, false, Errorf(CodeUnavailable, "this version cannot carry on a job of the kind %s", quoteShort(string(j.Kind)))
+		step: func(_ *Service, _ context.Context, j Job) (doneStep, error) {
+			return doneStep{}, Errorf(CodeUnavailable, "this version cannot carry on a job of the kind %s", quoteShort(string(j.Kind)))
 		},
 		empty: func(j Job) bool { return j.Done == 0 },
 		sum:   func(j Job) string { return fmt.Sprintf("%d done", j.Done) },

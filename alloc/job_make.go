@@ -8,8 +8,9 @@ import (
 
 // Bounds of the jobs that are made. Requests at the same time may each see the others' jobs not yet, and exceed them by as many.
 const (
-	maxWaiting  = 10  // of a client that wait for their end
-	maxJobsPer  = 100 // of a client in jobsPer, cancelled ones too
+	maxAllOpen  = 1000 // of all clients that wait for their end
+	maxWaiting  = 10   // of a client that wait for their end
+	maxJobsPer  = 100  // of a client in jobsPer, cancelled ones too
 	jobsPer     = time.Hour
 	maxAllPages = 10 // of all clients in jobsPer: as many pages of the list as one request looks at
 )
@@ -61,18 +62,20 @@ func checkWhy(why string) error {
 
 // checkRoom keeps clients from queueing work, and from filling the list of jobs, without bound.
 func (s *Service) checkRoom(ctx context.Context, client ClientID) error {
-	waiting := 0
+	waiting, open := 0, 0
 	err := s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
-		if j.By == client {
+		if open++; j.By == client {
 			waiting++
 		}
-		return waiting < maxWaiting, nil
+		return waiting < maxWaiting && open < maxAllOpen, nil
 	})
 	switch {
 	case err != nil:
 		return err
 	case waiting >= maxWaiting:
 		return Errorf(CodeBusy, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
+	case open >= maxAllOpen:
+		return Errorf(CodeBusy, "%d jobs are waiting for their end; wait a while", open).After(time.Minute)
 	}
 	since := s.now().Add(-jobsPer)
 	made, recent := 0, true

@@ -14,15 +14,22 @@ const MaxJobTries = 20
 // stuckAfter is how long a job stands still before the schedule takes it for forgotten.
 const stuckAfter = 2 * time.Minute
 
+// doneStep is a job as it is after its next step; last says that there is none after it.
+type doneStep struct {
+	job  Job
+	last bool
+}
+
 // advance carries out the next step of a job and returns the job as it is after that. The change of the job at its end is what
 // makes the step done: of several who did it at once or long after, one changes the job, and what the others
 // did has changed nothing. What fails when the time is over is not counted as a try.
 func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, error) {
 	begun, kind := s.second(), kindOf(j.Kind)
-	to, last, err := kind.step(s, ctx, j)
+	done, err := withoutPanic(func() (doneStep, error) { return kind.step(s, ctx, j) })
 	if err != nil {
 		return s.stumble(ctx, j, err, over)
 	}
+	to := done.job
 	to.State, to.Tries, to.Updated = JobRunning, 0, s.second()
 	if j.Started.IsZero() {
 		to.Started = begun
@@ -31,11 +38,11 @@ func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, er
 	case j.State == JobQueued && j.Tries == 0:
 		to = to.noting(begun, "started")
 	case j.Tries > 0:
-		to = to.noting(begun, "resumed after %d tries that failed", j.Tries)
+		to = to.noting(begun, "resumed; tries that failed before: %d", j.Tries)
 	case begun.Sub(j.Updated) >= stuckAfter:
 		to = to.noting(begun, "resumed after it stood still for %s", begun.Sub(j.Updated))
 	}
-	if last {
+	if done.last {
 		to.State, to.Mark = JobDone, ""
 		to = to.noting(to.Updated, "done: %s", kind.sum(to))
 	}

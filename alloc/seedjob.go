@@ -60,12 +60,19 @@ func (s *Service) ReceivePart(ctx context.Context, id JobID, n int, data []byte)
 	sum := sha256.Sum256(data)
 	part := receivedPart{n: n, data: data, digest: hex.EncodeToString(sum[:])}
 	for range changeTries {
-		if there, err := part.check(j); err != nil || there {
-			return j, nil, err
+		there, err := part.check(j)
+		switch {
+		case err != nil:
+			return Job{}, nil, err
+		case there:
+			return j, part.warnings(j), nil
 		}
 		pool, err := s.store.Pool(ctx, j.Pool)
 		if err != nil {
 			return Job{}, nil, err
+		}
+		if pool.State == PoolDeleted {
+			return Job{}, nil, pool.deleted()
 		}
 		to, warnings, pieces, err := part.read(j, pool.Config.FoldCase)
 		if err != nil {
@@ -75,9 +82,11 @@ func (s *Service) ReceivePart(ctx context.Context, id JobID, n int, data []byte)
 			return Job{}, nil, err
 		}
 		to.Updated = s.second()
-		j, err = s.changeJob(ctx, j, to)
-		if !Is(err, CodeVersionMismatch) {
-			return j, warnings, err
+		switch j, err = s.changeJob(ctx, j, to); {
+		case err == nil:
+			return j, warnings, nil
+		case !Is(err, CodeVersionMismatch):
+			return Job{}, nil, err
 		}
 		if j, err = s.store.Job(ctx, id); err != nil {
 			return Job{}, nil, err
@@ -130,6 +139,18 @@ func (p receivedPart) read(j Job, fold bool) (to Job, warnings []string, pieces 
 	in := JobInput{Digest: p.digest, Pieces: len(c.pieces), Entries: c.count, Lines: file.lines - before}
 	to.Inputs = append(slices.Clone(j.Inputs), in)
 	return to, warnings, c.pieces, nil
+}
+
+// warnings are those of a part that the job has: of the first, which is read as it was when it came.
+func (p receivedPart) warnings(j Job) []string {
+	if p.n > 0 {
+		return nil
+	}
+	warnings, err := beginSeedFile(j.Input).read(p.data, func(SeedEntry) {})
+	if err != nil {
+		return nil
+	}
+	return warnings
 }
 
 // putPieces keeps the pieces of a part. Whatever of them was kept before, by a try that was cut off, is the same.

@@ -78,14 +78,14 @@ func inputName(n int, digest string, i int) string {
 }
 
 // pieceName names piece k of all that the job has received; ok is false where there are not so many.
-func (j Job) pieceName(k int) (name string, last, ok bool) {
+func (j Job) pieceName(k int) (name string, ok bool) {
 	for n, in := range j.Inputs {
 		if k < in.Pieces {
-			return inputName(n, in.Digest, k), false, true
+			return inputName(n, in.Digest, k), true
 		}
 		k -= in.Pieces
 	}
-	return "", false, false
+	return "", false
 }
 
 // pieces is how many pieces the job has received.

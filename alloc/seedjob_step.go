@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -15,35 +16,32 @@ import (
 // there; the counts are those of the try whose part stands.
 
 // seedStep adds the next piece.
-func (s *Service) seedStep(ctx context.Context, j Job) (to Job, last bool, err error) {
-	k := 0
-	if j.Mark != "" {
-		if k, err = strconv.Atoi(j.Mark); err != nil {
-			return j, false, Errorf(CodeInternal, "where the job goes on is not known").Because(err)
-		}
+func (s *Service) seedStep(ctx context.Context, j Job) (doneStep, error) {
+	k, err := strconv.Atoi(cmp.Or(j.Mark, "0"))
+	if err != nil {
+		return doneStep{}, Errorf(CodeInternal, "where the job goes on is not known").Because(err)
 	}
-	to = j
-	if k < j.pieces() {
-		p, err := s.seedPiece(ctx, j, k)
-		if err != nil {
-			return j, false, err
-		}
-		if p, to.Parts, err = s.putRejects(ctx, j, p); err != nil {
-			return j, false, err
-		}
-		to.Tally = j.Tally.plus(p.Tally)
-		to.Done = to.Tally.Added + to.Tally.rejected()
-		to.Mark = p.Next
+	p, err := s.seedPiece(ctx, j, k)
+	if err != nil {
+		return doneStep{}, err
 	}
-	if last = k+1 >= j.pieces(); last {
-		to.Parts = max(to.Parts, 1) // of a file without a line, the head at least can be fetched
+	to := j
+	if p, to.Parts, err = s.putRejects(ctx, j, p); err != nil {
+		return doneStep{}, err
 	}
-	return to, last, nil
+	to.Tally = j.Tally.plus(p.Tally)
+	to.Done = to.Tally.Added + to.Tally.rejected()
+	to.Mark = p.Next
+	last := k+1 == j.pieces()
+	if last {
+		to.Parts = max(to.Parts, 1) // where all was added, the head at least can be fetched
+	}
+	return doneStep{to, last}, nil
 }
 
 // seedPiece adds the IDs of piece k and returns what was not added, as a part.
 func (s *Service) seedPiece(ctx context.Context, j Job, k int) (Part, error) {
-	name, _, ok := j.pieceName(k)
+	name, ok := j.pieceName(k)
 	if !ok {
 		return Part{}, Errorf(CodeInternal, "the job has no piece %d", k)
 	}

@@ -142,7 +142,7 @@ func (s *Service) cancel(ctx context.Context, j Job) (Job, error) {
 		ended := j
 		ended.State, ended.Updated = JobCancelled, s.second()
 		ended = ended.noting(ended.Updated, "%s", cancelled(j, caller.Client))
-		ended, err := s.store.ChangeJob(ctx, j.Version, ended)
+		ended, err := s.changeJob(ctx, j, ended)
 		if !Is(err, CodeVersionMismatch) {
 			return ended, err
 		}

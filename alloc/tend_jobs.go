@@ -22,9 +22,9 @@ type JobReport struct {
 
 // openJobs is what a run finds of the jobs that have not ended.
 type openJobs struct {
-	due    []Job // for this run to carry on, the oldest first; none where there is a queue
-	open   int
-	oldest time.Time // of those that somebody is to carry on, when the one was changed that has stood still longest; zero for none
+	due    []Job     // for this run to carry on, the oldest first; none where there is a queue
+	open   int       // all of them
+	oldest time.Time // of the others that somebody is to carry on, when the one was changed that has stood still longest; zero for none
 	sent   int       // that stood still, and were sent to the queue again
 }
 
@@ -43,19 +43,20 @@ func (s *Service) dueJobs(ctx context.Context, over func() bool) (openJobs, erro
 		standing := s.second().Sub(j.Updated)
 		if !j.goesOn() {
 			if standing >= receivingFor {
-				failed = cmp.Or(failed, s.giveUp(ctx, j))
+				gone, err := s.giveUp(ctx, j)
+				failed = cmp.Or(failed, err)
+				if gone {
+					found.open--
+				}
 			}
 			return true, nil
 		}
-		if found.oldest.IsZero() || j.Updated.Before(found.oldest) {
-			found.oldest = j.Updated
+		if s.queue == nil && kindOf(j.Kind).able(s, j) {
+			found.due = append(found.due, j)
+			return true, nil
 		}
-		switch {
-		case s.queue == nil:
-			if kindOf(j.Kind).able(s, j) {
-				found.due = append(found.due, j)
-			}
-		case standing >= stuckAfter && found.sent < tendSteps:
+		found.stands(j)
+		if s.queue != nil && standing >= stuckAfter && found.sent < tendSteps {
 			if err := s.send(ctx, j); err != nil {
 				failed = cmp.Or(failed, err)
 				return true, nil
@@ -67,15 +68,35 @@ func (s *Service) dueJobs(ctx context.Context, over func() bool) (openJobs, erro
 	return found, cmp.Or(err, failed)
 }
 
-// giveUp cancels a job whose file has not come. That it has moved on meanwhile is no error.
-func (s *Service) giveUp(ctx context.Context, j Job) error {
+// stands notes since when a job has stood still.
+func (o *openJobs) stands(j Job) {
+	if o.oldest.IsZero() || j.Updated.Before(o.oldest) {
+		o.oldest = j.Updated
+	}
+}
+
+// tell says how the jobs are after a run that has carried on those that were due.
+func (o openJobs) tell(r *TendReport) {
+	for _, worked := range r.Jobs {
+		if worked.Job.State.Ended() {
+			o.open--
+		} else {
+			o.stands(worked.Job)
+		}
+	}
+	r.Open, r.Oldest, r.Sent = o.open, o.oldest, o.sent
+}
+
+// giveUp cancels a job whose file has not come, unless it has moved on meanwhile.
+func (s *Service) giveUp(ctx context.Context, j Job) (gone bool, err error) {
 	to := j
 	to.State, to.Updated = JobCancelled, s.second()
 	to = to.noting(to.Updated, "given up: no part of its file has come for %s", receivingFor)
-	if _, err := s.changeJob(ctx, j, to); err != nil && !Is(err, CodeVersionMismatch) && !Is(err, CodeJobNotFound) {
-		return err
+	_, err = s.changeJob(ctx, j, to)
+	if Is(err, CodeVersionMismatch) || Is(err, CodeJobNotFound) {
+		return false, nil
 	}
-	return nil
+	return err == nil, err
 }
 
 // work carries the jobs on, one step of each after the other, until they have ended, the time is over or the run's steps are
