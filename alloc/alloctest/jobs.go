@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"idpool/alloc"
 )
@@ -35,6 +36,41 @@ var jobCases = []testCase{
 		w.ok(w.open().CreateJob(w.Context(), again), "CreateJob after a change")
 		j.Version = 2
 		w.sameJob(w.readJob(j.ID), j)
+	}},
+	{"a job is kept in every field, with the longest lists that it has, and each change replaces all of it", func(w *world) {
+		j := w.job(1)
+		j.Log, j.Inputs = someEvents(j.Created, alloc.MaxJobEvents), someInputs(alloc.MaxJobInputs)
+		bare := alloc.Job{ID: j.ID, Kind: alloc.JobCount, State: alloc.JobRunning, Created: j.Created, Updated: j.Updated}
+		other := j
+		other.Kind, other.State, other.Tally = alloc.JobSeed, alloc.JobReceiving, someTally(1<<50)
+		other.Log, other.Inputs = someEvents(j.Updated, 1), someInputs(alloc.MaxJobInputs-1)
+		w.ok(w.open().CreateJob(w.Context(), j), "CreateJob")
+		w.sameJob(w.readJob(j.ID), j)
+		for i, next := range []alloc.Job{other, j, bare, other} {
+			for range 2 {
+				_, err := w.open().ChangeJob(w.Context(), alloc.Version(i+1), next)
+				w.ok(err, "ChangeJob")
+				next.Version = alloc.Version(i + 2)
+				w.sameJob(w.readJob(j.ID), next)
+			}
+		}
+	}},
+	{"a change of a job that differs in one field alone is no repeat", func(w *world) {
+		n := 0
+		for name, change := range jobChanges {
+			n++
+			j := w.job(n)
+			w.ok(w.open().CreateJob(w.Context(), j), "CreateJob")
+			_, err := w.open().ChangeJob(w.Context(), 1, j)
+			w.ok(err, "ChangeJob")
+			other := j
+			other.Log, other.Inputs = slices.Clone(j.Log), slices.Clone(j.Inputs)
+			change(&other)
+			_, err = w.open().ChangeJob(w.Context(), 1, other)
+			w.want(err, alloc.CodeVersionMismatch, "ChangeJob with another "+name)
+			j.Version = 2
+			w.sameJob(w.readJob(j.ID), j)
+		}
 	}},
 	{"a job that is not there is job_not_found", func(w *world) {
 		w.ok(w.open().CreateJob(w.Context(), w.job(1)), "CreateJob")
@@ -136,13 +172,10 @@ var jobCases = []testCase{
 		j, other := w.job(1), w.job(2)
 		w.ok(w.open().CreateJob(w.Context(), j), "CreateJob")
 		w.ok(w.open().CreateJob(w.Context(), other), "CreateJob")
-		every := make([]byte, 256)
-		for i := range every {
-			every[i] = byte(i)
-		}
+		every := everyByte()
 		parts := []alloc.Part{
-			{Data: bytes.Repeat(every, alloc.MaxPartBytes/len(every)), IDs: 3000, Next: "mark/1 ä"},
-			{Data: []byte{0}, IDs: 1, Next: "mark 2"},
+			{Data: bytes.Repeat(every, alloc.MaxPartBytes/len(every)), IDs: 3000, Tally: someTally(7), Next: "mark/1 ä"},
+			{Data: []byte{0}, IDs: 1, Tally: alloc.Tally{Invalid: 1}, Next: "mark 2"},
 			{Data: nil, IDs: 0, Next: "an empty page"},
 			{Data: every, IDs: 1 << 40},
 		}
@@ -150,7 +183,7 @@ var jobCases = []testCase{
 			for range 2 {
 				w.ok(w.open().PutPart(w.Context(), j.ID, i, p), "PutPart")
 			}
-			w.ok(w.open().PutPart(w.Context(), j.ID, i, alloc.Part{Data: []byte("another"), IDs: 7, Next: "x"}), "PutPart of another")
+			w.ok(w.open().PutPart(w.Context(), j.ID, i, alloc.Part{Data: []byte("another"), IDs: 7, Tally: someTally(9), Next: "x"}), "PutPart of another")
 			_, err := w.open().Part(w.Context(), j.ID, i+1)
 			w.want(err, alloc.CodeJobNotFound, "Part that is not there yet")
 		}
@@ -195,6 +228,25 @@ var jobCases = []testCase{
 	}},
 }
 
+// jobChanges change one field of a job each.
+var jobChanges = map[string]func(j *alloc.Job){
+	"why":        func(j *alloc.Job) { j.Why = "" },
+	"started":    func(j *alloc.Job) { j.Started = time.Time{} },
+	"total":      func(j *alloc.Job) { j.Total++ },
+	"tally":      func(j *alloc.Job) { j.Tally.Returning++ },
+	"event":      func(j *alloc.Job) { j.Log[0].Text += "!" },
+	"event time": func(j *alloc.Job) { j.Log[1].At = j.Log[1].At.Add(time.Second) },
+	"log":        func(j *alloc.Job) { j.Log = j.Log[:1] },
+	"column":     func(j *alloc.Job) { j.Column++ },
+	"format":     func(j *alloc.Job) { j.Input.CSV = false },
+	"header":     func(j *alloc.Job) { j.Input.Header = alloc.HeaderNo },
+	"inputs":     func(j *alloc.Job) { j.Inputs = nil },
+	"digest":     func(j *alloc.Job) { j.Inputs[1].Digest = "0" },
+	"entries":    func(j *alloc.Job) { j.Inputs[0].Entries++ },
+	"state":      func(j *alloc.Job) { j.State = alloc.JobDone },
+	"mark":       func(j *alloc.Job) { j.Mark += "2" },
+}
+
 // job makes the nth job, at the present time, with an ID of the form that Service gives it.
 func (w *world) job(n int) alloc.Job {
 	at := w.clock.Now()
@@ -202,7 +254,36 @@ func (w *world) job(n int) alloc.Job {
 		ID:   alloc.JobID(fmt.Sprintf("%013d%013d", at.Unix(), n)),
 		Kind: alloc.JobExport, Pool: "p", Of: alloc.StateClaimed, Format: "csv", By: "client", State: alloc.JobQueued,
 		Version: 1, Created: at, Updated: at.Add(time.Second), Done: 1, Parts: 2, Mark: "m/ä", Tries: 3, Failure: "because",
+		Why: "the fair in “Köln”\t2027", Started: at.Add(2 * time.Second), Total: 1 << 53, Tally: someTally(1), Log: someEvents(at, 2),
+		Input:  alloc.SeedFormat{CSV: true, Column: "Code, größer", Header: alloc.HeaderYes},
+		Column: 3, Inputs: someInputs(2),
 	}
+}
+
+// someTally has every field set, each to another number.
+func someTally(n alloc.Count) alloc.Tally {
+	return alloc.Tally{
+		Added: n + 1, Duplicate: n + 2, Conflict: n + 3, Invalid: n + 4,
+		Free: n + 5, Held: n + 6, Claimed: n + 7, Returning: n + 8, Retired: n + 1<<40,
+	}
+}
+
+// someEvents are n events, a second each.
+func someEvents(at time.Time, n int) []alloc.JobEvent {
+	events := make([]alloc.JobEvent, n)
+	for i := range events {
+		events[i] = alloc.JobEvent{At: at.Add(time.Duration(i) * time.Second), Text: fmt.Sprintf("event %d, “größer”\n", i)}
+	}
+	return events
+}
+
+// someInputs are n parts, no two alike.
+func someInputs(n int) []alloc.JobInput {
+	inputs := make([]alloc.JobInput, n)
+	for i := range inputs {
+		inputs[i] = alloc.JobInput{Digest: fmt.Sprintf("%064x", i+1), Pieces: i + 1, Entries: alloc.Count(i) << 30, Lines: i * 1000}
+	}
+	return inputs
 }
 
 func (w *world) readJob(id alloc.JobID) alloc.Job {
@@ -214,7 +295,7 @@ func (w *world) readJob(id alloc.JobID) alloc.Job {
 
 func (w *world) sameJob(got, want alloc.Job) {
 	w.Helper()
-	if diff := cmp.Diff(want, got, cmp.Comparer(sameTime)); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(sameTime), cmpopts.EquateEmpty()); diff != "" {
 		w.Fatalf("job (-want +got):\n%s", diff)
 	}
 }
@@ -239,7 +320,8 @@ func (w *world) part(id alloc.JobID, n int, want alloc.Part) {
 		got, err = w.elsewhere().Part(w.Context(), id, n)
 		return err
 	})
-	if !bytes.Equal(got.Data, want.Data) || got.IDs != want.IDs || got.Next != want.Next {
-		w.Fatalf("part %d: got %d bytes, %d IDs, next %q; want %d, %d, %q", n, len(got.Data), got.IDs, got.Next, len(want.Data), want.IDs, want.Next)
+	if !bytes.Equal(got.Data, want.Data) || got.IDs != want.IDs || got.Next != want.Next || got.Tally != want.Tally {
+		w.Fatalf("part %d: got %d bytes, %d IDs, %+v, next %q; want %d, %d, %+v, %q",
+			n, len(got.Data), got.IDs, got.Tally, got.Next, len(want.Data), want.IDs, want.Tally, want.Next)
 	}
 }

@@ -107,7 +107,8 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func allMutants() []mutant {
-	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants, upToMutants)
+	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants, upToMutants,
+		refillMutants, sampleMutants, inputMutants)
 }
 
 // fixture is an empty engine with the fault.

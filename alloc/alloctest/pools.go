@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"idpool/alloc"
+	"idpool/alloc/generator"
 )
 
 var poolCases = []testCase{
@@ -21,6 +22,24 @@ var poolCases = []testCase{
 		want := alloc.Pool{Name: "p", Config: config, State: alloc.PoolActive, Version: 1, Created: w.clock.Now()}
 		samePool(w, made, want)
 		samePool(w, w.readPool("p"), want)
+	}},
+	{"a pool keeps every field of its generator and its marks, and a change replaces them", func(w *world) {
+		for i, config := range filledConfigs() {
+			name := alloc.PoolName(fmt.Sprintf("p%d", i))
+			w.ok(config.Check(), "the configuration with a generator and marks")
+			w.pool(name, config)
+			equal(w, w.readPool(name).Config, config, "configuration")
+			_, created, err := w.open().CreatePool(w.Context(), name, config)
+			w.ok(err, "CreatePool again")
+			equal(w, created, false, "created")
+			for v, next := range append(filledConfigs(), alloc.PoolConfig{}.WithDefaults(), config) {
+				for range 2 {
+					_, err := w.open().ChangePool(w.Context(), name, alloc.Version(v+1), next)
+					w.ok(err, "ChangePool")
+				}
+				equal(w, w.readPool(name).Config, next, "configuration after a change")
+			}
+		}
 	}},
 	{"CreatePool with an equal configuration is a repeat that changes nothing", func(w *world) {
 		w.pool("p", alloc.PoolConfig{MaxBatch: 7})
@@ -41,6 +60,8 @@ var poolCases = []testCase{
 			{MaxBatch: 7, Policy: alloc.PolicyForget},
 			{MaxBatch: 7, OnRelease: alloc.ReleaseRetires},
 			{MaxBatch: 7, RequireKey: true},
+			{MaxBatch: 7, Marks: alloc.Marks{Low: 1}},
+			{MaxBatch: 7, Generator: generator.Config{Kind: generator.UUIDv7}, Marks: alloc.Marks{Low: 1, Target: 2}},
 		} {
 			_, created, err := w.open().CreatePool(w.Context(), "p", other.WithDefaults())
 			w.want(err, alloc.CodePoolExists, "CreatePool with another configuration")
@@ -240,6 +261,31 @@ var poolCases = []testCase{
 	{"Ready succeeds on an engine that answers", func(w *world) {
 		w.ok(w.open().Ready(w.Context()), "Ready")
 	}},
+}
+
+// filledConfigs have, all together, every field of a generator and of marks.
+func filledConfigs() []alloc.PoolConfig {
+	configs := []alloc.PoolConfig{
+		{
+			Generator: generator.Config{
+				Kind: generator.Random, Alphabet: "ABCDEFGHJKMNPQRSTUVWXYZ0123456789", Length: 20, Prefix: "größer-", Group: 5, Separator: "~",
+				CheckChar: generator.CheckMod3736, WithoutAmbiguous: true, Block: "DAMN HECK",
+			},
+			Marks: alloc.Marks{Low: 10, Target: alloc.MaxTarget, LowHours: 3, TargetHours: alloc.MaxRunwayHours},
+		},
+		{
+			Generator: generator.Config{
+				Kind: generator.Sequence, Sequence: "invoices", Format: "INV-{yyyy}-{n:6}", Overflow: generator.OverflowGrow, TimeZone: "Europe/Berlin",
+			},
+			Marks: alloc.Marks{LowHours: 1, TargetHours: 2},
+		},
+		{Generator: generator.Config{Kind: generator.ULID}, Marks: alloc.Marks{Low: 1, Target: 2}},
+		{Marks: alloc.Marks{Low: 5}},
+	}
+	for i := range configs {
+		configs[i] = configs[i].WithDefaults()
+	}
+	return configs
 }
 
 // readPool reads a pool from another process.
