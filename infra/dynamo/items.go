@@ -129,12 +129,14 @@ type chunk struct {
 	relisted bool
 	source   string
 	batch    string
+	upTo     int64
+	void     bool
 }
 
 func decodeChunk(n int64, it Item) *chunk {
 	c := &chunk{
 		n: n, before: it.Int(AttrBefore), added: it.Int(AttrSeeded), relisted: it.Bool(AttrRelisted),
-		source: it.Str(AttrSource), batch: it.Str(AttrBatch),
+		source: it.Str(AttrSource), batch: it.Str(AttrBatch), upTo: it.Int(AttrUpTo), void: it.Bool(AttrVoid),
 	}
 	for _, text := range it.List(AttrListings) {
 		if l, ok := parseListing(text); ok {

@@ -97,17 +97,19 @@ const (
 	AttrDue    = "d" // of a return: not before, in milliseconds
 	AttrID     = "i" // of a return: the ID
 
-	AttrRun    = "ru" // of a batch: the run that is at work on it
+	AttrRun    = "ru" // of a batch: the run that is at work on it, or has ended it; "" for one that ended with something put and not listed
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
 	AttrMarked = "mi" // of a batch: how many of its IDs, from the first, have been put and may have been published
+	AttrTried  = "tr" // of a batch: some of it may have been published
 	AttrOthers = "ot" // of a batch: which of those others have put, a bit for each; absent for none
 	AttrAvail  = "av" // of a sample: IDs available, or numbers left
 )
 
 // Values of AttrState in batches of a seeding job, and in the catalogue.
 const (
-	batchOpen = "o"
-	batchDone = "d"
+	batchOpen   = "o"
+	batchParked = "p" // of a batch with UpTo: some of it is not needed now; no run is at work or was ever cut off, and what was put is listed
+	batchDone   = "d"
 
 	catalogueCreating = "c"
 	catalogueLive     = "l"

@@ -17,7 +17,7 @@ const (
 	unitBytes = 1024
 
 	// chunkOverhead is the size of a chunk but for pool name and listings, with every number at its longest.
-	chunkOverhead = 96
+	chunkOverhead = 110
 
 	// publishTries bounds how often chunks are placed anew because others were faster.
 	publishTries = 100
@@ -33,6 +33,7 @@ type draft struct {
 	relisted bool   // it may list what another chunk lists too
 	batch    string // tag of the batch whose IDs it publishes
 	doubt    string // tag of another batch, which has put its IDs and may not have listed them: see Store.WalkIDs
+	upTo     int64  // it is to count only while that leaves the level at or below this; 0 for always
 }
 
 // drafts packs listings into chunks: so many that a few environments cannot sit on a whole pool of that size, and never
@@ -87,7 +88,7 @@ func (s *Store) publish(ctx context.Context, h *head, list []draft, guard func(c
 			return p.h, nil
 		}
 		// Others publish at the same time: spread out, or all of them try for every place.
-		if err := s.wait(ctx, time.Duration(s.intN(int(min(insistLongest, publishPause<<min(try, 8)))))); err != nil {
+		if err := s.wait(ctx, s.spread(try)); err != nil {
 			return nil, unsettled(err)
 		}
 	}
@@ -100,17 +101,22 @@ type publication struct {
 	guard func(context.Context) error
 	id    string // of this publication: by it a repeated put knows itself
 	move  *move  // goes with the last chunk
+
+	disputed bool // the tail was raised over chunks of the last attempt by another, or one of them was voided
 }
 
 // placed is a chunk at or above the tail, as far as raising the tail needs it.
 type placed struct {
-	size, added int64
-	relisted    bool
-	batch       string
+	size, before, added int64
+	relisted            bool
+	batch, source       string
+	upTo                int64
 }
 
 func (c *chunk) placed() placed {
-	return placed{size: int64(len(c.listings)), added: c.added, relisted: c.relisted, batch: c.batch}
+	return placed{
+		size: int64(len(c.listings)), before: c.before, added: c.added, relisted: c.relisted, batch: c.batch, source: c.source, upTo: c.upTo,
+	}
 }
 
 // attempt puts as many chunks as find a free place, one after the other so that there is no gap and each knows what
@@ -122,10 +128,10 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 		}
 	}
 	var row []placed
-	before := p.h.published
+	start, before := p.h.tl, p.h.published
 	var overtaken bool
 	for _, d := range list {
-		c, own, err := p.place(ctx, d, p.h.tl+int64(len(row)), before)
+		c, own, err := p.place(ctx, d, start+int64(len(row)), before)
 		if err != nil {
 			return 0, err
 		}
@@ -150,6 +156,9 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 	if done < len(list) {
 		p.h, err = p.s.settleTail(ctx, p.h) // there may be more of what a crash has left
 	}
+	if p.disputed && done > 0 && list[0].upTo > 0 && err == nil {
+		return p.counting(ctx, start, done)
+	}
 	return done, err
 }
 
@@ -167,6 +176,9 @@ func (p *publication) place(ctx context.Context, d draft, n, before int64) (c pl
 	if d.doubt != "" {
 		it[AttrDoubt] = d.doubt
 	}
+	if d.upTo > 0 {
+		it[AttrUpTo] = d.upTo
+	}
 	err = p.s.insist(ctx, func() error { return p.s.table.Put(ctx, it, Absent(AttrPK)) })
 	old, met := refusedBy(err)
 	switch {
@@ -181,32 +193,35 @@ func (p *publication) place(ctx context.Context, d draft, n, before int64) (c pl
 	return there.placed(), there.source == p.id, nil
 }
 
-// raise raises the tail over a row of chunks that begins at it, and makes the move with it.
+// raise raises the tail over a row of chunks that begins at it, and makes the move with it. Of chunks that are to count up to
+// a level only it voids those that do not fit.
 func (p *publication) raise(ctx context.Context, row []placed, m *move) error {
 	start := p.h.tl
+	p.disputed = false
 	for range publishTries {
+		series := p.h.series
 		rest := row[min(len(row), int(p.h.tl-start)):]
 		if m != nil && p.h.lo >= m.to && p.h.lo != m.from {
 			m = nil // made by this very update, whose answer was lost, or by another sweep that has come as far
 		}
-		if len(rest) == 0 && m == nil {
+		var whole, moved bool
+		var err error
+		switch {
+		case p.h.voiding != "":
+			err = p.finishVoid(ctx)
+		case len(rest) == 0 && m == nil:
 			return nil
+		default:
+			whole, moved, err = p.raiseOver(ctx, rest, m)
 		}
-		series := p.h.series
-		u, cond := p.raising(rest, m)
-		var now *head
-		var moved bool
-		err := p.s.insist(ctx, func() (err error) {
-			now, moved, err = p.s.updateHead(ctx, p.h, u, cond...)
-			return err
-		})
 		if err != nil {
 			return err
 		}
-		p.h = now
-		if !moved {
+		if whole {
 			return nil
 		}
+		now := p.h
+		p.disputed = p.disputed || moved
 		if now.rebuilding || now.series != series || now.tl < start {
 			return poolRebuilding(now.pool.Name)
 		}
@@ -216,6 +231,38 @@ func (p *publication) raise(ctx context.Context, row []placed, m *move) error {
 		}
 	}
 	return poolContended(p.h.pool.Name)
+}
+
+// raiseOver raises the tail over as many chunks of the row as may count together, and makes the move if that is all of
+// them. whole says that it is done. Where not even the first may count, it begins to void it.
+func (p *publication) raiseOver(ctx context.Context, row []placed, m *move) (whole, moved bool, err error) {
+	n, fit, err := p.fitting(ctx, row)
+	if err != nil {
+		return false, false, err
+	}
+	if n == 0 && len(row) > 0 {
+		return false, false, p.beginVoid(ctx, row[0])
+	}
+	whole = n == len(row)
+	if !whole {
+		m = nil
+	}
+	u, cond := p.raising(row[:n], m)
+	moved, err = p.update(ctx, fit.in(u), append(cond, fit.cond()...)...)
+	return whole && !moved, moved, err
+}
+
+// update changes the head, insisting, and keeps it as it is then.
+func (p *publication) update(ctx context.Context, u Update, cond ...Cond) (moved bool, err error) {
+	var now *head
+	err = p.s.insist(ctx, func() (err error) {
+		now, moved, err = p.s.updateHead(ctx, p.h, u, cond...)
+		return err
+	})
+	if err == nil {
+		p.h = now
+	}
+	return moved, err
 }
 
 // raising is the head update that raises the tail over the chunks.
@@ -228,6 +275,7 @@ func (p *publication) raising(row []placed, m *move) (Update, []Cond) {
 		size, added, relisted = size+c.size, added+c.added, relisted || c.relisted
 	}
 	if len(row) > 0 {
+		cond = append(cond, Absent(AttrVoiding))
 		u.Set[AttrTail] = p.h.tl + int64(len(row))
 		u.Add[AttrPublished], u.Add[AttrSeeded] = size, added
 	}

@@ -1,12 +1,12 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +30,9 @@ const (
 
 	// maxJobBytes is the longest name of a job that an ID's item has room for; a longer one stands there by its digest.
 	maxJobBytes = 32
+
+	// maxRefillBytes is how long an ID of a batch with UpTo may be.
+	maxRefillBytes = 128
 )
 
 // errTakenOver says that another run is at work on the batch.
@@ -69,11 +72,18 @@ func (s *Store) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcom
 }
 
 func checkBatch(b alloc.SeedBatch) error {
-	if len(b.IDs) < 1 || len(b.IDs) > alloc.MaxSeedIDs || b.Job == "" {
-		return alloc.Errorf(alloc.CodeInvalidRequest, "a seeding must name its job and have 1 to %d IDs", alloc.MaxSeedIDs)
+	most, longest := alloc.MaxSeedIDs, alloc.MaxIDBytes
+	if b.UpTo != 0 {
+		most, longest = alloc.MaxRefillIDs, maxRefillBytes
+	}
+	if len(b.IDs) < 1 || len(b.IDs) > most || b.Job == "" || b.UpTo < 0 {
+		return alloc.Errorf(alloc.CodeInvalidRequest, "a seeding must name its job and have 1 to %d IDs", most)
 	}
 	seen := make(map[alloc.ID]bool, len(b.IDs))
 	for _, id := range b.IDs {
+		if len(id) > longest {
+			return alloc.Errorf(alloc.CodeInvalidRequest, "an ID of this seeding may have %d bytes at most", longest)
+		}
 		if seen[id] {
 			return alloc.Errorf(alloc.CodeInvalidRequest, "a seeding must name each ID once")
 		}
@@ -92,14 +102,17 @@ type seeding struct {
 	tag     string // of the batch, in its IDs and chunks
 	ids     []alloc.ID
 	keyless bool // see alloc.SeedBatch
+	upTo    int64
 
 	token    string // token of this run
 	gen      int64  // generation that new IDs begin with: the second of the job's beginning in a pool that forgets, else 0
 	from     int64  // first chunk that may publish the batch
 	series   int64
-	marked   int64              // groups that were put before, and may have been published
+	marked   int                // IDs, from the first, that were put before, and may have been published
+	tried    bool               // some of the batch may have been published before
+	clean    bool               // what was put before was listed too, as far as anybody knows; see batchParked
 	listed   map[alloc.ID]int64 // of which generation at most, by chunks of this batch before this run
-	theirs   []byte             // a bit for each ID of the groups marked that others have put
+	theirs   bits               // of the IDs marked, those that others have put
 	head     *head              // as last seen
 	outcomes []alloc.SeedOutcome
 	puts     slot // as wide as seedWidth
@@ -120,8 +133,8 @@ func newSeeding(s *Store, b alloc.SeedBatch, h *head) *seeding {
 	digest := digestOf(parts...)
 	return &seeding{
 		s: s, pool: b.Pool, forget: h.pool.Config.Policy == alloc.PolicyForget, job: job,
-		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, keyless: b.Keyless, token: string(alloc.NewToken()), head: h,
-		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), theirs: make([]byte, (len(b.IDs)+7)/8), puts: make(slot, seedWidth), others: map[string]*otherJob{},
+		key: batchKey(job, b.Pool, digest), tag: digest[:6], ids: b.IDs, keyless: b.Keyless, upTo: int64(b.UpTo), token: string(alloc.NewToken()), head: h,
+		outcomes: make([]alloc.SeedOutcome, len(b.IDs)), theirs: make(bits, (len(b.IDs)+7)/8), puts: make(slot, seedWidth), others: map[string]*otherJob{},
 	}
 }
 
@@ -147,11 +160,13 @@ func (sd *seeding) begin(ctx context.Context) (finisher string, err error) {
 		return "", err
 	case !met, old.Str(AttrRun) == sd.token:
 		sd.know(it)
+		sd.clean = true
 		return "", nil
 	case old.Str(AttrState) == batchDone:
 		return old.Str(AttrRun), nil
 	}
-	return "", sd.takeOver(ctx, old.Str(AttrRun), batchOpen)
+	sd.clean = old.Str(AttrState) == batchParked
+	return "", sd.takeOver(ctx, old.Str(AttrRun), old.Str(AttrState))
 }
 
 // reopen takes over a batch that was carried to its end.
@@ -179,49 +194,51 @@ func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
 }
 
 func (sd *seeding) know(it Item) {
-	sd.from, sd.series, sd.marked = it.Int(AttrFrom), it.Int(AttrSeries), it.Int(AttrMarked)
+	sd.from, sd.series, sd.marked, sd.tried = it.Int(AttrFrom), it.Int(AttrSeries), int(it.Int(AttrMarked)), it.Bool(AttrTried)
 	sd.gen = 0
 	if sd.forget {
 		// The second in which this run began, not the one of the batch's first: when a batch goes on days later, an ID of
 		// it may have been listed by another, claimed, forgotten and removed. What it is put as then is a life of its own.
 		sd.gen = max(it.Int(AttrGeneration), sd.s.now().Unix())
 	}
-	if bits, err := base64.RawURLEncoding.DecodeString(it.Str(AttrOthers)); err == nil {
-		copy(sd.theirs, bits)
+	if others, err := base64.RawURLEncoding.DecodeString(it.Str(AttrOthers)); err == nil {
+		copy(sd.theirs, others)
 	}
 }
 
 // runTag is the part of a run's token by which an ID names it.
 func runTag(token string) string { return token[:min(6, len(token))] }
 
-// mark writes into the record that a group is put, and which of its IDs by others, if this run is still the one at work: whoever repeats the batch from
+// mark writes into the record how many IDs of the batch are put, and which of them by others, if this run is still the one at work: whoever repeats the batch from
 // now on looks for it among the published. It is asked after the tail is known and before a chunk is placed at it. So
 // either the chunk finds its place taken by a run that came later, or that run finds the chunk.
-func (sd *seeding) mark(ctx context.Context, group int64) error {
-	set := map[string]any{AttrMarked: max(sd.marked, group+1)}
-	if slices.ContainsFunc(sd.theirs, func(b byte) bool { return b != 0 }) {
+func (sd *seeding) mark(ctx context.Context, put int) error {
+	set := map[string]any{AttrMarked: int64(max(sd.marked, put)), AttrTried: true}
+	if sd.theirs.any() {
 		set[AttrOthers] = base64.RawURLEncoding.EncodeToString(sd.theirs)
 	}
-	err := sd.insist(ctx, func() error {
-		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: set}, All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
-		return err
-	})
-	if _, met := refusedBy(err); met {
-		return errTakenOver
+	if met, err := sd.update(ctx, set); met || err != nil {
+		return cmp.Or(err, errTakenOver)
 	}
-	return err
+	return nil
 }
 
 // finish closes the record. One that is closed already, or taken over by a run that will find nothing left, is as good.
 func (sd *seeding) finish(ctx context.Context) error {
-	err := sd.insist(ctx, func() error {
-		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrState: batchDone}}, All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
+	_, err := sd.update(ctx, map[string]any{AttrState: batchDone})
+	return err
+}
+
+// update changes the record while this run is the one at work; met says that it is not.
+func (sd *seeding) update(ctx context.Context, set map[string]any) (met bool, err error) {
+	err = sd.insist(ctx, func() error {
+		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: set}, All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
 		return err
 	})
 	if _, met := refusedBy(err); met {
-		return nil
+		return true, nil
 	}
-	return err
+	return false, err
 }
 
 // letBe waits for the run that has taken the batch over: until it is done, or has not got on for a while.
@@ -233,7 +250,7 @@ func (sd *seeding) letBe(ctx context.Context) error {
 		if err != nil {
 			return unsettled(err)
 		}
-		if it.Str(AttrState) == batchDone {
+		if it.Str(AttrState) != batchOpen || it.Str(AttrRun) == "" {
 			return nil
 		}
 		if last == nil || it.Str(AttrRun) != last.Str(AttrRun) || it.Int(AttrMarked) != last.Int(AttrMarked) {

@@ -24,10 +24,11 @@ type found struct {
 
 // group is a stretch of the batch with what was found of it.
 type group struct {
-	n, from, to int
-	found       []found
-	err         error
-	ready       chan struct{}
+	from, to int
+	found    []found
+	look     bool // what is not there is not put: no more is needed
+	err      error
+	ready    chan struct{}
 }
 
 // run puts the batch group by group, side by side, and publishes the groups in order.
@@ -48,6 +49,17 @@ func (sd *seeding) run(ctx context.Context) ([]alloc.SeedOutcome, error) {
 	if err := sd.findListed(ctx); err != nil {
 		return nil, unsettled(err)
 	}
+	if sd.upTo > 0 {
+		if err := sd.fill(ctx); err != nil {
+			return nil, unsettled(err)
+		}
+		return sd.outcomes, nil
+	}
+	return sd.runAll(ctx)
+}
+
+// runAll puts and publishes all of the batch.
+func (sd *seeding) runAll(ctx context.Context) ([]alloc.SeedOutcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var putting sync.WaitGroup
 	defer putting.Wait()
@@ -80,7 +92,7 @@ func (sd *seeding) groups(ctx context.Context, putting *sync.WaitGroup) <-chan *
 		defer close(ahead)
 		for from := 0; from < len(sd.ids); from += groupSize {
 			to := min(from+groupSize, len(sd.ids))
-			g := &group{n: from / groupSize, from: from, to: to, found: make([]found, to-from), ready: make(chan struct{})}
+			g := &group{from: from, to: to, found: make([]found, to-from), ready: make(chan struct{})}
 			putting.Go(func() {
 				defer close(g.ready)
 				g.err = sd.settle(ctx, g)
@@ -95,24 +107,26 @@ func (sd *seeding) groups(ctx context.Context, putting *sync.WaitGroup) <-chan *
 	return ahead
 }
 
-// settle puts the IDs of a group, or reads those of one that may have been published before.
+// settle puts the IDs of a group, or reads those that may have been published before.
 func (sd *seeding) settle(ctx context.Context, g *group) error {
 	ids := sd.ids[g.from:g.to]
 	states := make(map[alloc.ID]Item, len(ids))
-	before := int64(g.n) < sd.marked
-	if before {
-		if err := sd.insist(ctx, func() error { return sd.s.readIDs(ctx, sd.pool, ids, states) }); err != nil {
-			return err
-		}
+	read := ids[:min(len(ids), max(0, sd.marked-g.from))]
+	if g.look {
+		read = ids
+	}
+	if err := sd.insist(ctx, func() error { return sd.s.readIDs(ctx, sd.pool, read, states) }); err != nil {
+		return err
 	}
 	errs := make([]error, len(ids))
 	each(len(ids), seedWidth, func(i int) {
-		if before && (states[ids[i]] != nil || sd.forget) {
-			past := byUs
-			if n := g.from + i; sd.theirs[n/8]>>(n%8)&1 == 1 {
-				past = byOthers
-			}
-			g.found[i], errs[i] = sd.known(ctx, ids[i], states[ids[i]], past)
+		it, past := states[ids[i]], sd.past(g.from+i)
+		if it != nil || past != unknown && sd.forget {
+			g.found[i], errs[i] = sd.known(ctx, ids[i], it, past, g.look)
+			return
+		}
+		if g.look {
+			g.found[i] = found{outcome: alloc.SeedUnneeded}
 			return
 		}
 		if errs[i] = sd.puts.enter(ctx); errs[i] != nil {
@@ -124,12 +138,23 @@ func (sd *seeding) settle(ctx context.Context, g *group) error {
 	return firstOf(errs)
 }
 
+// past is who put ID n of the batch before.
+func (sd *seeding) past(n int) past {
+	switch {
+	case n >= sd.marked:
+		return unknown
+	case sd.theirs.has(n):
+		return byOthers
+	}
+	return byUs
+}
+
 // put puts an ID that the pool does not know.
 func (sd *seeding) put(ctx context.Context, id alloc.ID) (found, error) {
 	it := sd.newID(id, sd.gen, sd.tag)
 	err := sd.insist(ctx, func() error { return sd.s.table.Put(ctx, it, Absent(AttrPK)) })
 	if old, met := refusedBy(err); met {
-		return sd.known(ctx, id, old, unknown)
+		return sd.known(ctx, id, old, unknown, false)
 	}
 	return found{outcome: alloc.SeedAdded, listing: listing{id, sd.gen}, ours: true, count: true, list: true}, err
 }
@@ -138,17 +163,17 @@ func (sd *seeding) newID(id alloc.ID, gen int64, batch string) Item {
 	return item(idKey(sd.pool, id), Item{AttrState: StateFree, AttrGeneration: gen, AttrJob: sd.job, AttrBatch: batch})
 }
 
-// past is who has put an ID of a group that an earlier run has marked.
+// past is who has put an ID that an earlier run has marked.
 type past int
 
 const (
-	unknown past = iota // its group is not marked
+	unknown past = iota // it is not marked
 	byUs
 	byOthers
 )
 
-// known judges an ID that is there, or was.
-func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past) (found, error) {
+// known judges an ID that is there, or was. With look nothing is put.
+func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past, look bool) (found, error) {
 	state, l := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}
 	gen, listed := sd.listed[id]
 	forgotten := it == nil || sd.forget && (state == StateForgotten || expired(it, sd.s.now()))
@@ -165,6 +190,8 @@ func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past) (f
 		return found{outcome: alloc.SeedDuplicate}, nil // this batch has had its turn with the ID
 	case it.Str(AttrJob) == sd.job:
 		return doubtful(alloc.SeedAdded, l, it), nil
+	case forgotten && look:
+		return found{outcome: alloc.SeedUnneeded}, nil
 	case forgotten:
 		return sd.putAgain(ctx, id, it)
 	case state == StateFree || state == StateReturning:
@@ -209,54 +236,78 @@ func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, 
 		if now == nil { // TTL has removed it
 			return sd.put(ctx, id)
 		}
-		return sd.known(ctx, id, now, unknown)
+		return sd.known(ctx, id, now, unknown, false)
 	}
 	return found{outcome: alloc.SeedAdded, listing: listing{id, gen}, ours: true, count: true, list: true}, err
 }
 
-// publish lists what a group has put.
-func (sd *seeding) publish(ctx context.Context, g *group) error {
-	var sure, taken []listing
-	unsure := map[string][]listing{} // by the batch that has put them
+// toList is what of a group is to be listed.
+type toList struct {
+	sure   []listing            // put by this batch
+	taken  []listing            // put by this batch and taken already, out of a listing of another one: for the record, so that it is counted once
+	unsure map[string][]listing // put by others, by the tag of their batch, or listed before of a generation that is behind
+}
+
+// sort notes the outcomes of a group, and says what is to be listed.
+func (sd *seeding) sort(ctx context.Context, g *group) (toList, error) {
+	list := toList{unsure: map[string][]listing{}}
 	for i, f := range g.found {
 		n := g.from + i
 		sd.outcomes[n] = f.outcome
-		if !f.ours {
-			sd.theirs[n/8] |= 1 << (n % 8)
-		}
+		sd.theirs.set(n, !f.ours && f.outcome != alloc.SeedUnneeded)
 		switch {
 		case f.list && f.count:
-			sure = append(sure, f.listing)
+			list.sure = append(list.sure, f.listing)
 		case f.list:
-			unsure[sd.tag] = append(unsure[sd.tag], f.listing)
+			list.unsure[sd.tag] = append(list.unsure[sd.tag], f.listing)
 		case f.count:
-			taken = append(taken, f.listing)
+			list.taken = append(list.taken, f.listing)
 		case f.doubt != "":
 			other, err := sd.finished(ctx, f.doubt)
 			if err != nil {
-				return err
+				return toList{}, err
 			}
 			if other.open || f.run != "" && !other.runs[f.run] {
-				unsure[f.tag] = append(unsure[f.tag], f.listing)
+				list.unsure[f.tag] = append(list.unsure[f.tag], f.listing)
 			}
 		}
 	}
-	size := sd.head.seeded + int64(len(sd.ids)-g.from)
-	// What is taken already, out of a listing of another batch, is listed for the record: so that it is counted once.
-	list := append(drafts(sd.pool, sure, size), relisted(drafts(sd.pool, taken, size))...)
+	return list, nil
+}
+
+// counted drafts listings by which IDs count as added.
+func (sd *seeding) counted(ls []listing, size int64) []draft {
+	list := drafts(sd.pool, ls, size)
 	for i := range list {
 		list[i].added, list[i].batch = len(list[i].listings), sd.tag
 	}
-	for _, tag := range slices.Sorted(maps.Keys(unsure)) {
-		for _, d := range relisted(drafts(sd.pool, unsure[tag], size)) {
-			d.doubt = tag
-			list = append(list, d)
-		}
+	return list
+}
+
+// doubted drafts listings of IDs that the batch of the tag has put.
+func (sd *seeding) doubted(tag string, ls []listing, size int64) []draft {
+	list := relisted(drafts(sd.pool, ls, size))
+	for i := range list {
+		list[i].doubt = tag
+	}
+	return list
+}
+
+// publish lists what a group has put.
+func (sd *seeding) publish(ctx context.Context, g *group) error {
+	what, err := sd.sort(ctx, g)
+	if err != nil {
+		return err
+	}
+	size := sd.head.seeded + int64(len(sd.ids)-g.from)
+	list := append(sd.counted(what.sure, size), relisted(sd.counted(what.taken, size))...)
+	for _, tag := range slices.Sorted(maps.Keys(what.unsure)) {
+		list = append(list, sd.doubted(tag, what.unsure[tag], size)...)
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	h, err := sd.s.publish(ctx, sd.head, list, func(ctx context.Context) error { return sd.mark(ctx, int64(g.n)) }, nil)
+	h, err := sd.s.publish(ctx, sd.head, list, func(ctx context.Context) error { return sd.mark(ctx, g.to) }, nil)
 	if err == nil {
 		sd.head = h
 	}
@@ -286,9 +337,10 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 			return nil, err
 		}
 		for _, it := range page.Items {
-			if it.Str(AttrState) == batchDone {
+			switch state := it.Str(AttrState); {
+			case state == batchDone, state == batchParked:
 				other.runs[runTag(it.Str(AttrRun))] = true
-			} else if it.Key() != sd.key {
+			case it.Key() != sd.key:
 				other.open = true
 			}
 		}
@@ -303,7 +355,7 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 // findListed reads the chunks since the batch began, where an earlier run may have published some of it.
 func (sd *seeding) findListed(ctx context.Context) error {
 	sd.listed = map[alloc.ID]int64{}
-	if sd.marked == 0 {
+	if !sd.tried {
 		return nil
 	}
 	h, err := sd.s.poolHead(ctx, sd.pool)
