@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -168,19 +169,25 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 }
 
 func TestBodiesAreLimited(t *testing.T) {
+	type reading = func(r *http.Request, advice string) ([]byte, error)
 	tests := map[string]struct {
+		read reading
 		size int
 		want int
 	}{
-		"at the limit":    {MaxBody, http.StatusOK},
-		"one byte beyond": {MaxBody + 1, http.StatusRequestEntityTooLarge},
-		"far beyond":      {8 * MaxBody, http.StatusRequestEntityTooLarge},
+		"a body at the limit":               {ReadBody, MaxBody, http.StatusOK},
+		"a body one byte beyond":            {ReadBody, MaxBody + 1, http.StatusRequestEntityTooLarge},
+		"a body far beyond":                 {ReadBody, 8 * MaxBody, http.StatusRequestEntityTooLarge},
+		"a file beyond the limit of bodies": {ReadUpload, MaxBody + 1, http.StatusOK},
+		"a file at the limit":               {ReadUpload, MaxUpload, http.StatusOK},
+		"a file one byte beyond":            {ReadUpload, MaxUpload + 1, http.StatusRequestEntityTooLarge},
+		"a file far beyond":                 {ReadUpload, 8 * MaxUpload, http.StatusRequestEntityTooLarge},
 	}
 	for name, tt := range tests {
 		for _, announced := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					body, err := ReadBody(r, "split it")
+					body, err := tt.read(r, "split it")
 					if err != nil {
 						WriteError(w, r, err)
 						return
@@ -202,6 +209,27 @@ func TestBodiesAreLimited(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A handler that reads a body by itself gets no more than a body has.
+func TestAHandlersOwnReadingIsLimited(t *testing.T) {
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if data, err := io.ReadAll(r.Body); err == nil || len(data) != MaxBody {
+			t.Errorf("%d bytes, %v; want %d and an error", len(data), err, MaxBody)
+		}
+	})
+	served(t, h, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(make([]byte, MaxBody+1))))
+}
+
+// What a function is sent in one event is a file and its headers, in base64.
+func TestAFileFitsAnEvent(t *testing.T) {
+	const event = 6 << 20
+	if got := base64.StdEncoding.EncodedLen(MaxUpload) + 64<<10; got > event {
+		t.Errorf("%d bytes, want at most %d", got, event)
+	}
+	if MaxUpload != alloc.MaxInputBytes {
+		t.Errorf("a file has %d bytes, a part of one %d", MaxUpload, alloc.MaxInputBytes)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"idpool/alloc"
 	"idpool/web/api"
 )
@@ -24,10 +26,12 @@ var needed = map[string]struct {
 	"claim": {"claim", "p"}, "confirm": {"claim", "p"}, "release": {"claim", "p"}, "retire": {"claim", "p"},
 	"lease": {"lease", "s"}, "next": {"lease", "s"},
 	"inspectID": {"read", "p"}, "getPool": {"read", "p"},
-	"exportPool": {"export", "p"}, "getJob": {"export", "p"}, "getJobPart": {"export", "p"},
+	"exportPool": {"export", "p"}, "getJob": {"export", "p"}, "getJobPart": {"export", "p"}, // of an export; see neededOf
 	"cancelJob":   {"manage", "p"}, // of another client's job, as the one in the world is
-	"getSequence": {"read", "s"}, "listLeases": {"read", "s"},
-	"seedPool":  {"seed", "p"},
+	"getSequence": {"read", "s"}, "listLeases": {"read", "s"}, "forecastSequence": {"read", "s"}, "listSequenceSamples": {"read", "s"},
+	"getRefill": {"read", "p"}, "forecastPool": {"read", "p"}, "listPoolSamples": {"read", "p"}, "countPool": {"read", "p"},
+	"previewPool": {"manage", "p"},
+	"seedPool":    {"seed", "p"}, "openSeeding": {"seed", "p"}, "putJobInput": {"seed", "p"}, "startJob": {"seed", "p"},
 	"sweepPool": {"tend", "p"},
 	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"manage", "p"}, "resumePool": {"manage", "p"}, "drainPool": {"manage", "p"},
 	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"manage", "s"}, "resumeSequence": {"manage", "s"},
@@ -36,6 +40,9 @@ var needed = map[string]struct {
 	"listCredentials": {"credentials", "*"}, "createCredential": {"credentials", "*"}, "getCredential": {"credentials", "*"},
 	"putCredential": {"credentials", "*"}, "rotateCredential": {"credentials", "*"}, "revokeCredential": {"credentials", "*"},
 }
+
+// neededOf is what each kind of job needs on its pool to be seen.
+var neededOf = map[alloc.JobKind]alloc.Action{alloc.JobExport: "export", alloc.JobSeed: "seed", alloc.JobCount: "read"}
 
 // actions are all that a scope may permit.
 var actions = []alloc.Action{
@@ -53,8 +60,15 @@ func TestEveryRouteSaysWhatItNeeds(t *testing.T) {
 		if !ok {
 			t.Errorf("%s has no row in the table of what is needed", rt.Operation)
 		}
-		if rt.Need != need.action || names[rt.On] != need.on {
-			t.Errorf("%s says that it needs %s on %s, the table %s on %s", rt.Operation, rt.Need, rt.On, need.action, need.on)
+		says := rt.Need
+		if rt.NeedOf != nil {
+			says = rt.NeedOf[alloc.JobExport]
+		}
+		if says != need.action || names[rt.On] != need.on {
+			t.Errorf("%s says that it needs %s on %s, the table %s on %s", rt.Operation, says, rt.On, need.action, need.on)
+		}
+		if diff := cmp.Diff(neededOf, rt.NeedOf); rt.NeedOf != nil && diff != "" {
+			t.Errorf("%s says of the kinds of jobs what the table does not (-table +route):\n%s", rt.Operation, diff)
 		}
 	}
 }

@@ -120,7 +120,7 @@ type finding struct {
 
 func (f *finding) found(path string, item *openapi3.PathItem, r *http.Request) {
 	f.path, f.item, f.params = path, item, map[string]string{}
-	for _, name := range []string{"pool", "sequence", "credential", "job", "part"} {
+	for _, name := range []string{"pool", "sequence", "credential", "job", "part", "input"} {
 		if v := r.PathValue(name); v != "" {
 			f.params[name] = v
 		}

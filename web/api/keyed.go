@@ -55,17 +55,17 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 	return a, err
 }
 
-// needed is what the caller must be permitted, and on which name. Whether it is, the service says. What is done to a job with a
-// key is that it is cancelled, or that it gets its file: then whoever may read it is told what it is on.
+// needed is what the caller must be permitted, and on which name. Whether it is, the service says. Of a job that is its pool, and
+// what it takes to cancel it depends on whose it is.
 func (rt served) needed(ctx context.Context, q request) (alloc.Action, string, error) {
-	switch {
-	case rt.On == Everything:
+	switch rt.On {
+	case Everything:
 		return rt.Need, Everything, nil
-	case rt.On == onJob && rt.Need == alloc.ActionSeed:
-		j, err := rt.svc.Job(ctx, q.job())
-		return rt.Need, string(j.Pool), err
-	case rt.On == onJob:
+	case onJob:
 		need, on, err := rt.svc.NeedToCancel(ctx, q.job())
+		if rt.Need != alloc.ActionManage {
+			need = rt.Need
+		}
 		return need, string(on), err
 	}
 	return rt.Need, q.http.PathValue(rt.On), nil

@@ -132,6 +132,9 @@ func (w *world) takeBack(rt api.Route) (refusal int) {
 		w.must(200, "POST", "/v1/credentials/"+w.credential.ID+"/rotate", "")
 		w.must(200, "POST", "/v1/credentials/"+w.credential.ID+"/revoke", "")
 		return 409
+	case "startJob":
+		w.must(200, "POST", "/v1/jobs/"+w.seeding+"/cancel", "")
+		return 409
 	case "confirm":
 		w.must(200, "POST", "/v1/pools/p/retire", ids)
 		return 409

@@ -19,7 +19,7 @@ import (
 )
 
 // marks are texts that stand for what no log may have: each is sent somewhere that only the client and the store know.
-var marks = []string{"mark-id", "mark-owner", "mark-metadata", "mark-description", "mark-key", "mark-query", "mark-file", "mark-header", "mark-token"}
+var marks = []string{"mark-id", "mark-owner", "mark-metadata", "mark-description", "mark-key", "mark-query", "mark-file", "mark-header", "mark-token", "MARK-PREFIX", "mark-word", "mark-why"}
 
 // TestNoSecretIsInTheLog sends to every route good requests and bad ones with marks in them, with a store that works and
 // with one that fails, and searches the log: no key, token, secret, body or ID is in it. Each request has left one event.
@@ -88,11 +88,16 @@ func (w *world) marked(rt api.Route) []markedRequest {
 		{path, `{"client": "mark-id A", "scopes": ["mark-id"]}`, headers},
 		{path, `{"mark-file`, headers},
 		{path, "mark-file", []string{"Content-Type: text/mark-file"}},
+		{path, `{"generator": {"kind": "random", "prefix": "MARK-PREFIX-", "length": 20}, "refill": {"low": 5, "target": 10}}`, headers},
+		{path, `{"generator": {"kind": "random", "block": ["mark-word", "mark-word x"]}}`, headers},
+		{path, `{"why": "mark-why", "format": "text"}`, headers},
 		{path, body, append(headers, "If-Match: mark-header")},
 	}
 	switch rt.Operation {
 	case "inspectID":
 		requests = append(requests, markedRequest{w.path(rt) + "?id=mark-id-1", "", nil}, markedRequest{w.path(rt) + "?id=mark-id-unknown", "", nil})
+	case "putJobInput":
+		requests = append(requests, markedRequest{path, "mark-id-8\nmark-file\n", []string{textPlain}}, markedRequest{path, "mark-file;\"", []string{"Content-Type: text/csv"}})
 	case "seedPool":
 		requests = append(requests, markedRequest{path, "mark-id-7\nmark-id-7\nmark-file\x01\n", []string{"Content-Type: text/plain"}})
 	}

@@ -38,7 +38,7 @@ func TestTheContractHasTheRoutesAndNoOthers(t *testing.T) {
 	for _, rt := range api.Routes(nil) {
 		want[rt.Method+" "+rt.Path] = described{
 			Operation: rt.Operation, Open: rt.Open, Query: slices.Sorted(slices.Values(rt.Query)), Key: rt.Keys != api.KeysIgnored,
-			Conditional: rt.Conditional, CSV: rt.List, Scoped: rt.Need != "",
+			Conditional: rt.Conditional, CSV: rt.List, Scoped: rt.Need != "" || rt.NeedOf != nil,
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -211,19 +211,6 @@ func TestNumbersAreDifferentStrings(t *testing.T) {
 	})
 }
 
-// A file that is too large is refused with what to do.
-func TestAFileThatIsTooLarge(t *testing.T) {
-	c := newClient(t, nil)
-	c.must(201, "PUT", "/v1/pools/p", "")
-	file := strings.Repeat("AAAA-BBBB-CCCC\n", 1<<17)
-	for _, media := range []string{"text/csv", "text/plain", "application/json"} {
-		p := problemOf(t, c.must(413, "POST", "/v1/pools/p/seed", file, "Content-Type: "+media))
-		if !strings.Contains(p.Detail, "split it") {
-			t.Errorf("%s: %s", media, p.Detail)
-		}
-	}
-}
-
 // What a file may have been meant as is said beside what became of it.
 func TestASeedingWarns(t *testing.T) {
 	c := newClient(t, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"idpool/alloc"
 	"idpool/web"
@@ -124,14 +125,34 @@ func (a api) seedByJob(ctx context.Context, q request, f seedFile) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	warnings := f.warnings
 	if j.State == alloc.JobReceiving {
-		if _, warnings, err = a.svc.ReceivePart(ctx, j.ID, 0, f.data); err == nil {
-			j, err = a.svc.StartJob(ctx, j.ID, 1)
-		}
+		started, err := a.receiveWhole(ctx, j.ID, f.data)
 		if err != nil {
+			if q.key == "" || web.StatusOf(alloc.CodeOf(err)) < http.StatusInternalServerError { // nobody will go on with it
+				a.giveUp(ctx, j.ID)
+			}
 			return answer{}, err
 		}
+		j = started
 	}
-	return answer{status: http.StatusAccepted, body: newReceivedAnswer(j, warnings)}, nil
+	return answer{status: http.StatusAccepted, body: newReceivedAnswer(j, f.warnings)}, nil
 }
+
+// receiveWhole gives a job its whole file, and has it begin.
+func (a api) receiveWhole(ctx context.Context, id alloc.JobID, data []byte) (alloc.Job, error) {
+	if _, _, err := a.svc.ReceivePart(ctx, id, 0, data); err != nil {
+		return alloc.Job{}, err
+	}
+	return a.svc.StartJob(ctx, id, 1)
+}
+
+// giveUp cancels a job whose file cannot be taken in, so that it does not wait for a day. Where that fails, the schedule does it then.
+func (a api) giveUp(ctx context.Context, id alloc.JobID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime)
+	defer cancel()
+	if _, err := a.svc.CancelJob(ctx, id); err != nil {
+		web.Explain(ctx, err)
+	}
+}
+
+const giveUpTime = time.Second

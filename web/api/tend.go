@@ -14,7 +14,7 @@ import (
 // At most so many entries of each kind are in the answer of a run of the schedule, so that it can be kept under a key
 // however many pools there are. The log of the function refill has all.
 const (
-	maxSwept   = 400
+	maxSwept   = 350
 	maxFailed  = 100
 	maxJobs    = 50
 	maxRefills = 100
@@ -40,10 +40,11 @@ type failedPool struct {
 // tendedJob is a job that the run carried on, as it was left.
 type tendedJob struct {
 	ID      alloc.JobID    `json:"id"`
+	Kind    alloc.JobKind  `json:"kind"`
 	Pool    alloc.PoolName `json:"pool"`
 	State   alloc.JobState `json:"state"`
 	Steps   int            `json:"steps"`
-	Written alloc.Count    `json:"written"`         // IDs
+	Written alloc.Count    `json:"written"`         // IDs, or entries
 	Error   *partialError  `json:"error,omitempty"` // why the run went no further with it
 }
 
@@ -80,7 +81,7 @@ func newTendAnswer(ctx context.Context, r alloc.TendReport) tendAnswer {
 	}
 	slices.SortFunc(a.Failed, func(x, y failedPool) int { return cmp.Compare(x.Pool, y.Pool) })
 	for _, j := range r.Jobs {
-		a.Jobs = append(a.Jobs, tendedJob{ID: j.Job.ID, Pool: j.Job.Pool, State: j.Job.State, Steps: j.Steps, Written: j.IDs, Error: explained(ctx, j.Err)})
+		a.Jobs = append(a.Jobs, tendedJob{ID: j.Job.ID, Kind: j.Job.Kind, Pool: j.Job.Pool, State: j.Job.State, Steps: j.Steps, Written: j.IDs, Error: explained(ctx, j.Err)})
 	}
 	for _, f := range r.Refills {
 		a.Refills = append(a.Refills, tendedPool{f.Pool, f.Added, f.Batches, f.Dry, explained(ctx, f.Err)})

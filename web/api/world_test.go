@@ -11,7 +11,7 @@ import (
 )
 
 // world is a system that has one of everything: the pool p with free IDs and two that are held, the sequence s, a
-// credential of the client shop, and an export.
+// credential of the client shop, an export, and a seeding of which the first part has come.
 type world struct {
 	client
 	store      *alloctest.Model
@@ -19,6 +19,7 @@ type world struct {
 	held       claimed
 	credential made
 	job        string
+	seeding    string
 }
 
 // claimed is what a claim has answered.
@@ -53,8 +54,19 @@ func newWorldOf(t testing.TB, config string) *world {
 	w.must(201, "PUT", "/v1/sequences/s", "")
 	w.credential = w.makeCredential(`{"client": "shop", "scopes": ["claim:p"]}`)
 	w.job = read[struct{ ID string }](t, w.must(202, "POST", "/v1/pools/p/exports", "").Body).ID
+	w.seeding = w.openSeeding(`{"format": "text"}`)
+	w.must(200, "PUT", "/v1/jobs/"+w.seeding+"/input/0", "A-7\nA-8\n", textPlain)
 	w.log.take()
 	return w
+}
+
+// textPlain is the header of a file with one ID a line.
+const textPlain = "Content-Type: text/plain"
+
+// openSeeding makes a job for the pool p that takes a file.
+func (c client) openSeeding(body string) (job string) {
+	c.t.Helper()
+	return read[struct{ ID string }](c.t, c.must(201, "POST", "/v1/pools/p/seedings", body).Body).ID
 }
 
 func (c client) makeCredential(body string) made {
@@ -64,7 +76,12 @@ func (c client) makeCredential(body string) made {
 
 // path is the path of a route in this world.
 func (w *world) path(rt api.Route) string {
-	return strings.NewReplacer("{pool}", "p", "{sequence}", "s", "{credential}", w.credential.ID, "{job}", w.job, "{part}", "0").Replace(rt.Path)
+	job := w.job
+	switch rt.Operation {
+	case "putJobInput", "startJob":
+		job = w.seeding
+	}
+	return strings.NewReplacer("{pool}", "p", "{sequence}", "s", "{credential}", w.credential.ID, "{job}", job, "{part}", "0", "{input}", "1").Replace(rt.Path)
 }
 
 // good is a body, with headers, by which the route does what it is for.
@@ -76,6 +93,14 @@ func (w *world) good(rt api.Route) (body string, headers []string) {
 		return `{"ids": ["A-6"]}`, nil
 	case "putPool", "putSequence":
 		return `{"description": "changed"}`, []string{`If-Match: "1"`}
+	case "previewPool":
+		return `{"generator": {"kind": "ulid"}, "refill": {"low": 2, "target": 5}}`, nil
+	case "openSeeding":
+		return `{"format": "text"}`, nil
+	case "putJobInput":
+		return "A-9\n", []string{textPlain}
+	case "startJob":
+		return `{"parts": 1}`, nil
 	case "createCredential":
 		return `{"client": "shop", "scopes": ["claim:p"]}`, nil
 	case "putCredential":

@@ -173,13 +173,6 @@ const (
 	ReceivedJobFormatText ReceivedJobFormat = "text"
 )
 
-// Defines values for ReceivedJobKind.
-const (
-	ReceivedJobKindCount  ReceivedJobKind = "count"
-	ReceivedJobKindExport ReceivedJobKind = "export"
-	ReceivedJobKindSeed   ReceivedJobKind = "seed"
-)
-
 // Defines values for SeedingRequestFormat.
 const (
 	SeedingRequestFormatCsv  SeedingRequestFormat = "csv"
@@ -582,7 +575,7 @@ type Forecast struct {
 // yet to tell by.
 type ForecastOutlook string
 
-// Generator Makes IDs for the pool, where there is a mark to fill it to. Null or left out for none. What a kind does not use is left out.
+// Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
 // An answer has the whole of it, but for what is empty, 0 or false.
 //
 // Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
@@ -783,13 +776,13 @@ type Job struct {
 // JobFormat What an export writes them as, or what a seeding reads them from.
 type JobFormat string
 
-// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
-type JobKind string
-
 // JobID The id of a job, or of a seeding. It is no secret.
 //
 // Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 type JobID = string
+
+// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+type JobKind string
 
 // JobList Examples: {"jobs":[{"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","log":[],"of":"free","parts":1,"pool":"vouchers","started_at":"2026-11-29T12:00:03Z","state":"done","updated_at":"2026-11-29T12:00:05Z"}]}
 type JobList struct {
@@ -1066,7 +1059,7 @@ type PoolConfig struct {
 	// FoldCase IDs are brought to lower case. Fixed at creation.
 	FoldCase *bool `json:"fold_case,omitempty"`
 
-	// Generator Makes IDs for the pool, where there is a mark to fill it to. Null or left out for none. What a kind does not use is left out.
+	// Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
 	// An answer has the whole of it, but for what is empty, 0 or false.
 	//
 	//
@@ -1127,7 +1120,7 @@ type Preview struct {
 	// Collision With so many IDs in the pool, how likely one more draw is one that is there already.
 	Collision float32 `json:"collision"`
 
-	// Examples Five IDs as the generator makes them. Of a sequence the numbers are those that would come next; none is taken.
+	// Examples Five IDs as the generator makes them. Of a sequence the numbers are those that would come next, fewer where fewer are left; none is taken.
 	Examples []ID `json:"examples"`
 
 	// Guesses With so many IDs in the pool, how many guesses find one of them, on average; 0 where that is not told.
@@ -1383,7 +1376,7 @@ type ReceivedJob struct {
 	} `json:"input,omitempty"`
 
 	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
-	Kind ReceivedJobKind `json:"kind"`
+	Kind JobKind `json:"kind"`
 
 	// Log What happened to it, the last 20 events.
 	Log []struct {
@@ -1431,9 +1424,6 @@ type ReceivedJob struct {
 
 // ReceivedJobFormat What an export writes them as, or what a seeding reads them from.
 type ReceivedJobFormat string
-
-// ReceivedJobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
-type ReceivedJobKind string
 
 // Refill Examples: {"filling":true,"pool":"vouchers","updated_at":"2026-11-29T12:00:00Z","waiting":500}
 type Refill struct {
@@ -1693,7 +1683,7 @@ type StoredPoolConfig struct {
 	// FoldCase IDs are brought to lower case. Fixed at creation.
 	FoldCase bool `json:"fold_case"`
 
-	// Generator Makes IDs for the pool, where there is a mark to fill it to. Null or left out for none. What a kind does not use is left out.
+	// Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
 	// An answer has the whole of it, but for what is empty, 0 or false.
 	//
 	//
@@ -1940,6 +1930,9 @@ type Tended struct {
 		//
 		// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 		ID JobID `json:"id"`
+
+		// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+		Kind JobKind `json:"kind"`
 
 		// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 		//
@@ -2214,11 +2207,6 @@ type PoolDeleted = Problem
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
 type PoolNotFound = Problem
 
-// PoolOrSequenceNotFound What went wrong, by RFC 9457.
-//
-// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
-type PoolOrSequenceNotFound = Problem
-
 // PoolUnavailable What went wrong, by RFC 9457.
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
@@ -2233,11 +2221,6 @@ type QuotaExceeded = Problem
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
 type SequenceDeleted = Problem
-
-// SequenceInactive What went wrong, by RFC 9457.
-//
-// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
-type SequenceInactive = Problem
 
 // SequenceNotFound What went wrong, by RFC 9457.
 //
@@ -3082,7 +3065,8 @@ type ClientInterface interface {
 
 	// GetJobPart A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
+	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 	// where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -3934,7 +3918,8 @@ func (c *Client) PutJobInputWithTextBody(ctx context.Context, job JobInPath, inp
 
 // GetJobPart A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
+// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 // where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -8046,7 +8031,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetJobPartWithResponse A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
+	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 	// where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -9212,7 +9198,7 @@ type PutJobInputResponse struct {
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
-	ApplicationProblemJSON503 *KeyedUnavailable
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *PutJobInputResponse200Headers
 }
@@ -9296,6 +9282,8 @@ type StartJobResponse struct {
 	ApplicationProblemJSON404 *JobNotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -9305,7 +9293,7 @@ type StartJobResponse struct {
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
-	ApplicationProblemJSON503 *KeyedUnavailable
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
 	// Headers202 the parsed response headers for an HTTP 202 response
 	Headers202 *StartJobResponse202Headers
 }
@@ -9497,11 +9485,9 @@ type PutPoolResponse struct {
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
-	ApplicationProblemJSON404 *PoolOrSequenceNotFound
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *SequenceInactive
+	ApplicationProblemJSON404 *PoolNotFound
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *Problem
+	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
 	ApplicationProblemJSON412 *VersionMismatch
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
@@ -9975,10 +9961,6 @@ type PreviewPoolResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *SequenceNotFound
-	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
-	ApplicationProblemJSON409 *SequenceInactive
-	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *SequenceDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -11325,7 +11307,8 @@ func (c *ClientWithResponses) PutJobInputWithTextBodyWithResponse(ctx context.Co
 
 // GetJobPartWithResponse A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs.
+// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
 // where no ID was written, as CSV it is the header, as JSON it is empty.
@@ -13534,7 +13517,7 @@ func ParsePutJobInputResponse(rsp *http.Response) (*PutJobInputResponse, error) 
 		response.ApplicationProblemJSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest KeyedUnavailable
+		var dest KeyedPoolUnavailable
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -13709,6 +13692,13 @@ func ParseStartJobResponse(rsp *http.Response) (*StartJobResponse, error) {
 		}
 		response.ApplicationProblemJSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -13738,7 +13728,7 @@ func ParseStartJobResponse(rsp *http.Response) (*StartJobResponse, error) {
 		response.ApplicationProblemJSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest KeyedUnavailable
+		var dest KeyedPoolUnavailable
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -14149,21 +14139,14 @@ func ParsePutPoolResponse(rsp *http.Response) (*PutPoolResponse, error) {
 		response.ApplicationProblemJSON403 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest PoolOrSequenceNotFound
+		var dest PoolNotFound
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest SequenceInactive
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest Problem
+		var dest PoolDeleted
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -15316,20 +15299,6 @@ func ParsePreviewPoolResponse(rsp *http.Response) (*PreviewPoolResponse, error) 
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest SequenceInactive
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON409 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest SequenceDeleted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON410 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
