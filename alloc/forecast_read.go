@@ -28,7 +28,9 @@ func (s *Service) SequenceForecast(ctx context.Context, name SequenceName) (Fore
 	if err != nil {
 		return Forecast{}, err
 	}
-	return s.forecastSequence(ctx, q, q.sample(s.now()))
+	now := q.sample(s.now())
+	burns, _, err := s.sequenceBurns(ctx, q, now)
+	return forecastOf(now.At, now.Available, burns), err
 }
 
 // PoolSamples returns at most limit (1 to 1500) samples, oldest first, from a time on and before another. Needs ActionRead.
@@ -80,7 +82,8 @@ func (s *Service) poolBurns(ctx context.Context, name PoolName, now time.Time, l
 	read := func(from, until time.Time, limit int) ([]Sample, error) {
 		return s.store.PoolSamples(ctx, name, from, until, limit)
 	}
-	return burnsUpTo(Sample{At: now, Available: level.Available, Used: level.Seeded - level.Available}, read)
+	burns, _, err := burnsUpTo(Sample{At: now, Available: level.Available, Used: level.Seeded - level.Available}, read)
+	return burns, err
 }
 
 // sample is how the sequence stands.
@@ -88,20 +91,20 @@ func (s Sequence) sample(now time.Time) Sample {
 	return Sample{At: now, Available: s.Remaining(), Used: Count(s.Next - s.Config.Start)}
 }
 
-func (s *Service) forecastSequence(ctx context.Context, q Sequence, now Sample) (Forecast, error) {
+// sequenceBurns looks at how fast the sequence was used, and returns its last sample of the last hour, or the zero Sample.
+func (s *Service) sequenceBurns(ctx context.Context, q Sequence, now Sample) ([]Burn, Sample, error) {
 	read := func(from, until time.Time, limit int) ([]Sample, error) {
 		return s.store.SequenceSamples(ctx, q.Name, from, until, limit)
 	}
-	burns, err := burnsUpTo(now, read)
-	return forecastOf(now.At, now.Available, burns), err
+	return burnsUpTo(now, read)
 }
 
-// burnsUpTo looks at what was used until now in each of the windows, at one query a window. What a pool has been seeded with is
-// known as of its last sweep, while what is available is known as of now: an ID added in between looks like one that came back. So
-// where the last sample of the first window shows more use than there would be by now, that sample is the end.
-func burnsUpTo(now Sample, read func(from, until time.Time, limit int) ([]Sample, error)) ([]Burn, error) {
+// burnsUpTo looks at what was used until now in each of the windows, at one query a window, and returns the last sample of
+// the first window, or the zero Sample. What a pool has been seeded with is known as of its last sweep, while what is
+// available is known as of now: an ID added in between looks like one that came back. So where the last sample shows more
+// use than there would be by now, that is the end.
+func burnsUpTo(now Sample, read func(from, until time.Time, limit int) ([]Sample, error)) (burns []Burn, last Sample, err error) {
 	const minutes = 100 // more than the first window has
-	var burns []Burn
 	end := now
 	for i, window := range ForecastWindows() {
 		limit := 1
@@ -110,16 +113,18 @@ func burnsUpTo(now Sample, read func(from, until time.Time, limit int) ([]Sample
 		}
 		samples, err := read(now.At.Add(-window), now.At, limit)
 		if err != nil {
-			return nil, err
+			return nil, Sample{}, err
 		}
 		if len(samples) == 0 {
 			burns = append(burns, Burn{Window: window})
 			continue
 		}
-		if last := samples[len(samples)-1]; i == 0 && last.Used > end.Used {
-			end = last
+		if i == 0 {
+			if last = samples[len(samples)-1]; last.Used > end.Used {
+				end = last
+			}
 		}
 		burns = append(burns, burnOf(window, samples[0], end))
 	}
-	return burns, nil
+	return burns, last, nil
 }

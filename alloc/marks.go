@@ -44,8 +44,9 @@ func (m Marks) check() error {
 	return nil
 }
 
-// checkFor refuses marks by which a generator could not fill a pool.
-func (m Marks) checkFor(g generator.Config) error {
+// checkMarks refuses marks by which the generator could not fill the pool, or would be unwise.
+func (c PoolConfig) checkMarks() error {
+	m := c.Marks
 	switch {
 	case m.Target == 0 && m.TargetHours == 0:
 		return Errorf(CodeInvalidConfig, "a generator needs a target up to which it fills the pool: give target, target_hours or both")
@@ -56,8 +57,10 @@ func (m Marks) checkFor(g generator.Config) error {
 	case m.TargetHours > 0 && m.TargetHours <= m.LowHours:
 		return Errorf(CodeInvalidConfig, "target_hours must be above low_hours; they are %d and %d", m.TargetHours, m.LowHours)
 	}
-	if err := g.CheckTarget(int64(max(m.Target, m.Low))); err != nil {
-		return Errorf(CodeInvalidConfig, "generator: %s", err)
+	if _, target := c.atRest(); target > 0 {
+		if err := c.Generator.CheckTarget(int64(target)); err != nil {
+			return Errorf(CodeInvalidConfig, "generator: %s", err)
+		}
 	}
 	return nil
 }
@@ -77,6 +80,15 @@ func (m Marks) words() string {
 	return strings.Join(set, ", ")
 }
 
+// atRest are the marks of a pool with a generator while nothing is used of it: the least that they are.
+func (c PoolConfig) atRest() (low, target Count) {
+	low, target = max(c.Marks.Low, 1), c.Marks.Target
+	if target == 0 {
+		target = c.MaxBatch
+	}
+	return low, max(target, low)
+}
+
 // levels are the pool's marks in IDs, at the rates of the moment. A low mark in hours may come out above the target, where
 // use is faster than the generator's space or MaxTarget allow for: then it is told of, and filled up to the target.
 func (c PoolConfig) levels(burns []Burn) (low, target Count) {
@@ -86,15 +98,12 @@ func (c PoolConfig) levels(burns []Burn) (low, target Count) {
 	if c.Generator.IsZero() {
 		return low, target
 	}
-	low = max(low, 1)
-	if c.Marks.Target == 0 {
-		target = max(target, c.MaxBatch)
+	leastLow, leastTarget := c.atRest()
+	low = max(low, leastLow)
+	if target = max(target, low); target > leastTarget {
+		return low, max(leastTarget, min(target, mostOf(c.Generator)))
 	}
-	target = max(target, low)
-	if target > max(c.Marks.Low, c.Marks.Target) { // up to there Check has looked
-		target = min(target, mostOf(c.Generator))
-	}
-	return low, target
+	return low, leastTarget
 }
 
 // inHours is how many IDs are used in so many hours, MaxTarget at most.

@@ -28,7 +28,7 @@ func (s *Service) PreviewGenerator(ctx context.Context, r PreviewRequest) (Previ
 	if err := s.checkSource(ctx, r.Pool, g); err != nil {
 		return Preview{}, err
 	}
-	target := max(c.Marks.Target, c.Marks.Low)
+	_, target := c.atRest()
 	p := Preview{Target: target, Bits: g.Bits(), Collision: g.Collision(int64(target)), Guesses: g.Guesses(int64(target))}
 	if space := g.Space(); space != nil {
 		p.Space = space.String()

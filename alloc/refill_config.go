@@ -34,7 +34,7 @@ func (c PoolConfig) checkFilling() error {
 	if err := checkMade(g); err != nil {
 		return err
 	}
-	return c.Marks.checkFor(g)
+	return c.checkMarks()
 }
 
 // checkMade refuses a generator whose IDs no pool would take, and one of a sequence whose periods' counters would have no

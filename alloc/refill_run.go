@@ -12,6 +12,9 @@ const (
 	// refillSteps bounds the steps by which one batch is carried to its end, those included that somebody else was faster with.
 	refillSteps = 25
 
+	// refillTries is how often one change of the record is tried while its outcome is unknown.
+	refillTries = 3
+
 	// enoughMisses is how many IDs in a row have to be there already until a generator counts as used up: of few it may be
 	// by chance.
 	enoughMisses = 50
@@ -37,11 +40,11 @@ type filling struct {
 	low    Count
 	target Count
 	rec    Refill
-	fresh  bool   // rec and pool were read for this step
+	fresh  bool   // rec and pool were read for the next batch
 	level  *Level // read after rec; nil where it has to be read
 	seen   Level  // the last that was read
-	stale  bool   // IDs were added since
-	misses int
+	stale  bool   // IDs may have been added since
+	misses int    // IDs in a row, of whole batches, that were there already
 	report RefillReport
 }
 
@@ -58,7 +61,7 @@ func (f *filling) read(ctx context.Context) (err error) {
 	if f.pool, err = f.store.Pool(ctx, f.pool.Name); err != nil {
 		return err
 	}
-	f.fresh, f.level = true, nil
+	f.level = nil
 	return nil
 }
 
@@ -186,7 +189,7 @@ func (f *filling) make(ctx context.Context) (progress, error) {
 // seed adds the IDs of the batch, up to the target.
 func (f *filling) seed(ctx context.Context) (progress, error) {
 	r := f.rec
-	if f.target < r.UpTo {
+	if f.target < r.UpTo || r.UpTo < 1 { // 0 would be all, always
 		r.UpTo = f.target
 		return f.change(ctx, r)
 	}
@@ -195,15 +198,10 @@ func (f *filling) seed(ctx context.Context) (progress, error) {
 	if err != nil {
 		return goesOn, err
 	}
-	count := func(o SeedOutcome) (n int) {
-		for _, other := range outcomes {
-			if other == o {
-				n++
-			}
-		}
-		return n
+	if len(outcomes) != len(r.IDs) {
+		return goesOn, Errorf(CodeInternal, "the store gave %d outcomes for %d IDs", len(outcomes), len(r.IDs))
 	}
-	added, unneeded := count(SeedAdded), count(SeedUnneeded)
+	added, unneeded := countOf(outcomes, SeedAdded), countOf(outcomes, SeedUnneeded)
 	switch {
 	case unneeded == 0:
 		return f.close(ctx, added)
@@ -219,6 +217,15 @@ func (f *filling) seed(ctx context.Context) (progress, error) {
 		return p, err
 	}
 	return finished, nil
+}
+
+func countOf(outcomes []SeedOutcome, o SeedOutcome) (n int) {
+	for _, other := range outcomes {
+		if other == o {
+			n++
+		}
+	}
+	return n
 }
 
 // close ends a batch of which every ID was added or was there before, and orders the next one while the target is not
@@ -268,10 +275,13 @@ func (f *filling) change(ctx context.Context, r Refill) (progress, error) {
 		r.Batch = orderOf(r).unique()
 	}
 	changed, err := f.store.ChangeRefill(ctx, f.rec.Version, r)
+	for try := 1; try < refillTries && err != nil && asError(err).Unknown; try++ {
+		changed, err = f.store.ChangeRefill(ctx, f.rec.Version, r) // so that what it says is said, if it was made
+	}
 	if err != nil {
 		return goesOn, err
 	}
-	f.rec, f.level = changed, nil
+	f.rec = changed
 	return goesOn, nil
 }
 

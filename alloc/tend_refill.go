@@ -96,7 +96,7 @@ func (t *tending) look(ctx context.Context, p *tended) {
 	if p.pool.fillable() {
 		p.fill = &filling{Service: t.Service, caller: t.caller, pool: p.pool, report: RefillReport{Pool: p.pool.Name}}
 		if t.refilled(p, p.fill.read(ctx)) {
-			p.pool, p.batch = p.fill.pool, true
+			p.pool, p.batch, p.fill.fresh = p.fill.pool, true, true
 		}
 	}
 	level, err := t.store.Level(ctx, p.pool.Name)
