@@ -83,6 +83,9 @@ func TestWhatCheckRefuses(t *testing.T) {
 		"a format with what cannot be seen": {
 			config{Kind: sequence, Sequence: "s", Format: "A\u00ad{n}"}, []string{"format", "U+00AD"},
 		},
+		"a character that the number cuts in two": {
+			config{Kind: sequence, Sequence: "s", Format: "\xeb\x84{n}\x96"}, []string{"format", "U+FFFD"},
+		},
 		"an unknown overflow":  {config{Kind: sequence, Sequence: "s", Format: "{n}", Overflow: "wrap"}, []string{"overflow", "refuse", "grow"}},
 		"an unknown time zone": {config{Kind: sequence, Sequence: "s", Format: "{yy}{n}", TimeZone: "Europe/Berlingen"}, []string{"time_zone", "Berlingen"}},
 		"the machine's time zone": {

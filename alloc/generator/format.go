@@ -105,7 +105,12 @@ func (f format) check() error {
 	case f.count(day) > 0 && f.count(month) == 0:
 		return errors.New("format has {dd} without {mm}, so that its numbers would come again each month; put {mm} into it")
 	}
-	return checkText("format", f.text())
+	for _, p := range f { // each by itself: what is cut in two by a placeholder is no character
+		if err := checkText("format", p.text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f format) count(of field) int {
@@ -116,15 +121,6 @@ func (f format) count(of field) int {
 		}
 	}
 	return n
-}
-
-// text is all that stands in every ID.
-func (f format) text() string {
-	var b strings.Builder
-	for _, p := range f {
-		b.WriteString(p.text)
-	}
-	return b.String()
 }
 
 // period is the layout, as of package time, that names a period; "" without a date.

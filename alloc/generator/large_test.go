@@ -3,6 +3,7 @@ package generator
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,23 +13,27 @@ import (
 // slowly counts the strings of a configuration with the plainest of all dynamic programs: by the last letters that were
 // read and what is known for the check character.
 func slowly(c Config) *big.Int {
+	words := strings.Fields(c.Block)
 	longest := 1
-	for w := range strings.FieldsSeq(c.Block) {
+	for _, w := range words {
 		longest = max(longest, len(w))
+	}
+	blocked := func(read string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(read, w) })
 	}
 	type state struct {
 		read  string
 		check int
 	}
 	s := c.scheme()
-	ways := map[state]*big.Int{{readable(c.Prefix), s.start}: big.NewInt(1)}
+	ways := map[state]*big.Int{{"", s.start}: big.NewInt(1)}
 	for place := range c.Length {
 		next := map[state]*big.Int{}
 		for from, n := range ways {
 			for i := range len(c.Alphabet) {
 				char := c.Alphabet[i : i+1]
 				read := from.read + strings.ToLower(char)
-				if c.blocked(read) != "" {
+				if blocked(read) {
 					continue
 				}
 				to := state{read[max(0, len(read)-longest+1):], s.step(from.check, strings.Index(s.symbols, char), c.Length-1-place)}
@@ -46,7 +51,7 @@ func slowly(c Config) *big.Int {
 		if s.symbols != "" {
 			check = s.symbols[s.final(end.check) : s.final(end.check)+1]
 		}
-		if c.blocked(end.read+check) == "" && !(c.WithoutAmbiguous && RemoveAmbiguous(check) != check) {
+		if !blocked(end.read+strings.ToLower(check)) && !(c.WithoutAmbiguous && RemoveAmbiguous(check) != check) {
 			sum.Add(sum, n)
 		}
 	}
@@ -58,7 +63,7 @@ func largeConfig() *rapid.Generator[Config] {
 	return rapid.Custom(func(t *rapid.T) Config {
 		c := Config{Kind: Random, Length: rapid.IntRange(30, 64).Draw(t, "length")}
 		c.CheckChar = rapid.SampledFrom([]CheckKind{CheckNone, CheckLuhn, CheckDamm, CheckMod3736}).Draw(t, "check")
-		c.Alphabet = map[CheckKind]string{CheckNone: "abcDE019", CheckLuhn: "0189", CheckDamm: "0189", CheckMod3736: "AB09"}[c.CheckChar]
+		c.Alphabet = map[CheckKind]string{CheckNone: "abDE09", CheckLuhn: "0189", CheckDamm: "0189", CheckMod3736: "AB09"}[c.CheckChar]
 		words := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("abde0189")), 2, 3, -1), 0, 5).Draw(t, "words")
 		c.Block = strings.Join(words, " ")
 		return c
