@@ -129,7 +129,7 @@ func (s *Store) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (
 	if err != nil {
 		return alloc.IDRecord{}, err
 	}
-	if it == nil || it.Str(AttrState) == StateForgotten || expired(it, s.now()) {
+	if it == nil || loose(it) || it.Str(AttrState) == StateForgotten || expired(it, s.now()) {
 		if _, err := s.poolHead(ctx, pool); err != nil {
 			return alloc.IDRecord{}, err
 		}

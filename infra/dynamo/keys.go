@@ -54,6 +54,7 @@ const (
 	AttrOwner    = "o" // of an ID
 	AttrMetadata = "m" // of an ID
 	AttrHoldEnd  = "u" // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
+	AttrPut      = "w" // of an ID that is free: who may list it, see seed_loose.go
 	AttrLast     = "y" // of an ID: mark of the token that it came back from last
 
 	AttrLow       = "lo" // of a head: oldest chunk with unsettled listings
@@ -89,7 +90,7 @@ const (
 	AttrBefore   = "bf" // of a chunk: listings in the chunks before it
 	AttrSource   = "x"  // of a chunk: who put it, unique to the put; of an ID retired by a call: which call
 	AttrRelisted = "rl" // of a chunk: it may list what another one lists too
-	AttrUpTo     = "up" // of a chunk: it counts only while that leaves the pool's level at or below this
+	AttrUpTo     = "up" // of a chunk: it counts only while that leaves the pool's level at or below this; of a batch: it has such chunks
 	AttrVoid     = "vd" // of a chunk: it was not to count, and lists nothing any more
 	AttrPrint    = "fp" // of a key record: fingerprint of the request
 
@@ -97,7 +98,7 @@ const (
 	AttrDue    = "d" // of a return: not before, in milliseconds
 	AttrID     = "i" // of a return: the ID
 
-	AttrRun    = "ru" // of a batch: the run that is at work on it, or has ended it; "" for one that ended with something put and not listed
+	AttrRun    = "ru" // of a batch: the run that is at work on it, or has ended it; "" for one that ended with the batch neither done nor parked
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
 	AttrMarked = "mi" // of a batch: how many of its IDs, from the first, have been put and may have been published
 	AttrTried  = "tr" // of a batch: some of it may have been published
@@ -108,7 +109,7 @@ const (
 // Values of AttrState in batches of a seeding job, and in the catalogue.
 const (
 	batchOpen   = "o"
-	batchParked = "p" // of a batch with UpTo: some of it is not needed now; no run is at work or was ever cut off, and what was put is listed
+	batchParked = "p" // of a batch with UpTo: some of it is not needed now; no run is at work or was ever cut off, and what was put is listed or let go
 	batchDone   = "d"
 
 	catalogueCreating = "c"
@@ -123,6 +124,12 @@ const (
 	StateReturning = "r"
 	StateRetired   = "x"
 	StateForgotten = "z" // taken from a pool with PolicyForget; TTL removes it
+)
+
+// Values of AttrPut.
+const (
+	putLoose  = "l"
+	putPinned = "p"
 )
 
 // Values of AttrState in key records.

@@ -153,6 +153,9 @@ func (sd *seeding) begin(ctx context.Context) (finisher string, err error) {
 		AttrState: batchOpen, AttrRun: sd.token, AttrFrom: sd.head.tl, AttrSeries: sd.head.series,
 		AttrGeneration: sd.s.now().Unix(), AttrMarked: int64(0),
 	})
+	if sd.upTo > 0 {
+		it[AttrUpTo] = sd.upTo
+	}
 	err = sd.insist(ctx, func() error { return sd.s.table.Put(ctx, it, Absent(AttrPK)) })
 	old, met := refusedBy(err)
 	switch {
@@ -176,8 +179,12 @@ func (sd *seeding) reopen(ctx context.Context, finisher string) error {
 
 func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
 	var it Item
+	set := map[string]any{AttrRun: sd.token, AttrState: batchOpen}
+	if sd.upTo > 0 {
+		set[AttrUpTo] = sd.upTo
+	}
 	err := sd.insist(ctx, func() (err error) {
-		it, err = sd.s.table.Update(ctx, sd.key, Update{Set: map[string]any{AttrRun: sd.token, AttrState: batchOpen}},
+		it, err = sd.s.table.Update(ctx, sd.key, Update{Set: set},
 			All(Eq(AttrRun, from), Eq(AttrState, state)))
 		return err
 	})
@@ -206,6 +213,9 @@ func (sd *seeding) know(it Item) {
 	}
 }
 
+// ownTag names the batch and this run in the items of IDs that it puts in the place of others.
+func (sd *seeding) ownTag() string { return sd.tag + "/" + runTag(sd.token) }
+
 // runTag is the part of a run's token by which an ID names it.
 func runTag(token string) string { return token[:min(6, len(token))] }
 
@@ -215,13 +225,15 @@ func runTag(token string) string { return token[:min(6, len(token))] }
 func (sd *seeding) mark(ctx context.Context, put int) error {
 	set := map[string]any{AttrMarked: int64(max(sd.marked, put)), AttrTried: true}
 	if sd.theirs.any() {
-		set[AttrOthers] = base64.RawURLEncoding.EncodeToString(sd.theirs)
+		set[AttrOthers] = sd.encodeTheirs()
 	}
 	if met, err := sd.update(ctx, set); met || err != nil {
 		return cmp.Or(err, errTakenOver)
 	}
 	return nil
 }
+
+func (sd *seeding) encodeTheirs() string { return base64.RawURLEncoding.EncodeToString(sd.theirs) }
 
 // finish closes the record. One that is closed already, or taken over by a run that will find nothing left, is as good.
 func (sd *seeding) finish(ctx context.Context) error {

@@ -20,6 +20,7 @@ type found struct {
 	doubt   string // a job that has put it and may not have listed it; "" for none
 	tag     string // of that job's batch
 	run     string // of that job, where it has put the ID again; else ""
+	batch   string // as the ID's item has it
 }
 
 // group is a stretch of the batch with what was found of it.
@@ -111,9 +112,11 @@ func (sd *seeding) groups(ctx context.Context, putting *sync.WaitGroup) <-chan *
 func (sd *seeding) settle(ctx context.Context, g *group) error {
 	ids := sd.ids[g.from:g.to]
 	states := make(map[alloc.ID]Item, len(ids))
-	read := ids[:min(len(ids), max(0, sd.marked-g.from))]
-	if g.look {
-		read = ids
+	var read []alloc.ID
+	for i, id := range ids {
+		if g.look || sd.past(g.from+i) != unknown {
+			read = append(read, id)
+		}
 	}
 	if err := sd.insist(ctx, func() error { return sd.s.readIDs(ctx, sd.pool, read, states) }); err != nil {
 		return err
@@ -140,8 +143,9 @@ func (sd *seeding) settle(ctx context.Context, g *group) error {
 
 // past is who put ID n of the batch before.
 func (sd *seeding) past(n int) past {
+	_, listed := sd.listed[sd.ids[n]]
 	switch {
-	case n >= sd.marked:
+	case n >= sd.marked && !listed:
 		return unknown
 	case sd.theirs.has(n):
 		return byOthers
@@ -156,7 +160,7 @@ func (sd *seeding) put(ctx context.Context, id alloc.ID) (found, error) {
 	if old, met := refusedBy(err); met {
 		return sd.known(ctx, id, old, unknown, false)
 	}
-	return found{outcome: alloc.SeedAdded, listing: listing{id, sd.gen}, ours: true, count: true, list: true}, err
+	return found{outcome: alloc.SeedAdded, listing: listing{id, sd.gen}, ours: true, count: true, list: true, batch: sd.tag}, err
 }
 
 func (sd *seeding) newID(id alloc.ID, gen int64, batch string) Item {
@@ -175,29 +179,53 @@ const (
 // known judges an ID that is there, or was. With look nothing is put.
 func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past, look bool) (found, error) {
 	state, l := it.Str(AttrState), listing{id, it.Int(AttrGeneration)}
-	gen, listed := sd.listed[id]
+	_, listed := sd.listed[id]
 	forgotten := it == nil || sd.forget && (state == StateForgotten || expired(it, sd.s.now()))
 	switch {
 	case sd.owns(it):
-		// Put again by a run that was overtaken, it may be listed of an older generation only.
-		_, run := batchOf(it)
-		again := listed && run != "" && gen < l.gen
-		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, list: state == StateFree && (!listed || again)}, nil
-	case put == byUs:
+		return sd.own(ctx, l, it, look)
+	case put == byUs && (listed || sd.forget):
 		// Claimed and forgotten since, and perhaps seeded again by another.
 		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed}, nil
 	case forgotten && put == byOthers:
 		return found{outcome: alloc.SeedDuplicate}, nil // this batch has had its turn with the ID
+	case loose(it) && look, forgotten && look:
+		return found{outcome: alloc.SeedUnneeded}, nil
+	case loose(it):
+		return sd.adopt(ctx, l, it)
 	case it.Str(AttrJob) == sd.job:
 		return doubtful(alloc.SeedAdded, l, it), nil
-	case forgotten && look:
-		return found{outcome: alloc.SeedUnneeded}, nil
 	case forgotten:
 		return sd.putAgain(ctx, id, it)
 	case state == StateFree || state == StateReturning:
+		if sd.upTo > 0 {
+			return found{outcome: alloc.SeedDuplicate}, nil // the pool is not filled by what another is about to add
+		}
 		return doubtful(alloc.SeedDuplicate, l, it), nil
 	}
 	return found{outcome: alloc.SeedConflict}, nil
+}
+
+// own judges an ID that this batch has put.
+func (sd *seeding) own(ctx context.Context, l listing, it Item, look bool) (found, error) {
+	gen, listed := sd.listed[l.id]
+	f := found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, batch: it.Str(AttrBatch)}
+	if loose(it) {
+		if look && !listed {
+			return found{outcome: alloc.SeedUnneeded}, nil
+		}
+		if now, err := sd.setPut(ctx, l, it, ""); now != nil || err != nil {
+			return sd.orKnown(ctx, l.id, now, look, err)
+		}
+	}
+	if it.Str(AttrState) == StateFree {
+		// Put again by a run that was overtaken, it may be listed of an older generation only. One that is pinned is in the
+		// hands of another, who lists it.
+		_, run := batchOf(it)
+		again := listed && run != "" && gen < l.gen
+		f.list = again || !listed && it.Str(AttrPut) != putPinned
+	}
+	return f, nil
 }
 
 // owns reports whether this batch has put the ID, in whichever run.
@@ -214,7 +242,7 @@ func batchOf(it Item) (tag, run string) {
 
 // doubtful is an ID that another batch has put. While it is free, that one may not have listed it yet.
 func doubtful(o alloc.SeedOutcome, l listing, it Item) found {
-	f := found{outcome: o, listing: l}
+	f := found{outcome: o, listing: l, batch: it.Str(AttrBatch)}
 	if it.Str(AttrState) == StateFree {
 		f.doubt = it.Str(AttrJob)
 		f.tag, f.run = batchOf(it)
@@ -227,7 +255,7 @@ func doubtful(o alloc.SeedOutcome, l listing, it Item) found {
 // come when the batch is done, and only a repeat lists it.
 func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, error) {
 	gen := max(sd.gen, old.Int(AttrGeneration)+1)
-	it := sd.newID(id, gen, sd.tag+"/"+runTag(sd.token))
+	it := sd.newID(id, gen, sd.ownTag())
 	err := sd.insist(ctx, func() error {
 		return sd.s.table.Put(ctx, it, All(
 			Eq(AttrState, old.Str(AttrState)), Eq(AttrToken, old.Str(AttrToken)), Eq(AttrGeneration, old.Int(AttrGeneration))))
@@ -238,7 +266,7 @@ func (sd *seeding) putAgain(ctx context.Context, id alloc.ID, old Item) (found, 
 		}
 		return sd.known(ctx, id, now, unknown, false)
 	}
-	return found{outcome: alloc.SeedAdded, listing: listing{id, gen}, ours: true, count: true, list: true}, err
+	return found{outcome: alloc.SeedAdded, listing: listing{id, gen}, ours: true, count: true, list: true, batch: sd.ownTag()}, err
 }
 
 // toList is what of a group is to be listed.
@@ -251,10 +279,16 @@ type toList struct {
 // sort notes the outcomes of a group, and says what is to be listed.
 func (sd *seeding) sort(ctx context.Context, g *group) (toList, error) {
 	list := toList{unsure: map[string][]listing{}}
-	for i, f := range g.found {
-		n := g.from + i
+	for i := range g.found {
+		unsure, err := sd.unsure(ctx, g, i)
+		if err != nil {
+			return toList{}, err
+		}
+		n, f := g.from+i, g.found[i]
 		sd.outcomes[n] = f.outcome
-		sd.theirs.set(n, !f.ours && f.outcome != alloc.SeedUnneeded)
+		if f.outcome != alloc.SeedUnneeded {
+			sd.theirs.set(n, !f.ours)
+		}
 		switch {
 		case f.list && f.count:
 			list.sure = append(list.sure, f.listing)
@@ -262,17 +296,36 @@ func (sd *seeding) sort(ctx context.Context, g *group) (toList, error) {
 			list.unsure[sd.tag] = append(list.unsure[sd.tag], f.listing)
 		case f.count:
 			list.taken = append(list.taken, f.listing)
-		case f.doubt != "":
-			other, err := sd.finished(ctx, f.doubt)
-			if err != nil {
-				return toList{}, err
-			}
-			if other.open || f.run != "" && !other.runs[f.run] {
-				list.unsure[f.tag] = append(list.unsure[f.tag], f.listing)
-			}
+		case unsure:
+			list.unsure[f.tag] = append(list.unsure[f.tag], f.listing)
 		}
 	}
 	return list, nil
+}
+
+// unsure reports whether ID i of the group was put by another batch that may not have listed it. Where that may let the ID
+// go instead, it is pinned first, or judged anew.
+func (sd *seeding) unsure(ctx context.Context, g *group, i int) (bool, error) {
+	for {
+		f := &g.found[i]
+		if f.doubt == "" {
+			return false, nil
+		}
+		other, err := sd.finished(ctx, f.doubt)
+		if err != nil || !other.open && (f.run == "" || other.runs[f.run]) {
+			return false, err
+		}
+		if !other.fills {
+			return true, nil
+		}
+		now, err := sd.pin(ctx, f)
+		if now == nil && err == nil {
+			return true, nil
+		}
+		if *f, err = sd.orKnown(ctx, f.listing.id, now, g.look, err); err != nil {
+			return false, err
+		}
+	}
 }
 
 // counted drafts listings by which IDs count as added.
@@ -316,8 +369,9 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 
 // otherJob is how far a job has come with its batches for this pool, but for this one.
 type otherJob struct {
-	open bool            // one was not carried to its end: what it has put may not be listed
-	runs map[string]bool // those that have carried one to its end
+	open  bool            // one was not carried to its end: what it has put may not be listed
+	fills bool            // one of these has UpTo: it may let go what it has put
+	runs  map[string]bool // those that have carried one to its end
 }
 
 // finished reads how far a job has come. It is asked after an ID of its was seen.
@@ -341,7 +395,7 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 			case state == batchDone, state == batchParked:
 				other.runs[runTag(it.Str(AttrRun))] = true
 			case it.Key() != sd.key:
-				other.open = true
+				other.open, other.fills = true, other.fills || it.Int(AttrUpTo) > 0
 			}
 		}
 		if !page.More || len(page.Items) == 0 {

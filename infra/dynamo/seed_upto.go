@@ -11,9 +11,8 @@ import (
 
 // A batch with UpTo goes like any other, with three differences. Before IDs are put the level is looked at, and no more are
 // put than are missing. Their chunks count only while the level stays at or below UpTo with them: see publish_upto.go. And
-// its record is not closed while something of it is not needed. So of the IDs of a batch some are put and not listed only
-// where others have filled the pool in the same moment, or where a run was cut off; whoever repeats the batch finds them,
-// and whoever seeds the same IDs lists them, as it does with those of any batch that is open.
+// its record is not closed while something of it is not needed. So IDs are put and not needed only where others have filled
+// the pool in the same moment, or where a run was cut off; these it lets go: see seed_loose.go.
 
 // rowMost is how many chunks of a batch with UpTo are placed before the tail is raised over them.
 const rowMost = 16
@@ -56,9 +55,8 @@ func (sd *seeding) fill(ctx context.Context) error {
 // filling is a run over a batch with UpTo.
 type filling struct {
 	*seeding
-	put     int  // so many IDs of the batch, from the first, are put
-	full    bool // something was not needed: nor is what comes after it
-	strands bool // something that the batch has put is not listed
+	put  int  // so many IDs of the batch, from the first, are put
+	full bool // something was not needed: nor is what comes after it
 }
 
 // room is how many IDs are missing in this moment.
@@ -83,7 +81,8 @@ func (f *filling) list(ctx context.Context, g *group) error {
 	}
 	size := f.head.seeded + int64(len(f.ids)-g.from)
 	counted := func(ls []listing) []draft { return f.counted(ls, size) }
-	if _, err := f.publishUpTo(ctx, what.taken, func(ls []listing) []draft { return relisted(counted(ls)) }); err != nil {
+	taken := func(ls []listing) []draft { return relisted(counted(ls)) }
+	if _, err := f.publishUpTo(ctx, what.taken, taken); err != nil {
 		return err
 	}
 	left, err := f.publishUpTo(ctx, what.sure, counted)
@@ -97,23 +96,54 @@ func (f *filling) list(ctx context.Context, g *group) error {
 		}
 		left = append(left, more...)
 	}
-	f.unneeded(g, left)
-	return nil
+	if len(left) == 0 {
+		return nil
+	}
+	f.full = true
+	kept, err := f.letGo(ctx, g, left)
+	if err != nil {
+		return err
+	}
+	_, err = f.publishUpTo(ctx, kept, taken)
+	return err
 }
 
-// unneeded notes what of a group was not listed.
-func (f *filling) unneeded(g *group, left []listing) {
-	rest := map[alloc.ID]bool{}
-	for _, l := range left {
-		rest[l.id] = true
-	}
-	for i, found := range g.found {
-		if n := g.from + i; rest[f.ids[n]] {
-			f.outcomes[n] = alloc.SeedUnneeded
-			f.strands = f.strands || found.ours
+// letGo lets go what of a group was not listed as it is not needed, and returns what cannot be, as it is in the hands of
+// others by now: that counts as added.
+func (f *filling) letGo(ctx context.Context, g *group, left []listing) (kept []listing, err error) {
+	if f.tried {
+		// A run that this one has taken over may have listed something of it since: what has filled the pool is among what
+		// is published now.
+		if err := f.findListed(ctx); err != nil {
+			return nil, err
 		}
 	}
-	f.full = f.full || len(left) > 0
+	if err := f.mark(ctx, f.put); err != nil {
+		return nil, err
+	}
+	rest := map[alloc.ID]bool{}
+	for _, l := range left {
+		if _, listed := f.listed[l.id]; listed {
+			return nil, errOvertaken
+		}
+		rest[l.id] = true
+	}
+	held, errs := make([]bool, len(g.found)), make([]error, len(g.found))
+	each(len(g.found), seedWidth, func(i int) {
+		if found := g.found[i]; rest[found.listing.id] && found.ours {
+			held[i], errs[i] = f.loosen(ctx, found)
+		}
+	})
+	for i, found := range g.found {
+		switch n := g.from + i; {
+		case held[i]:
+			kept = append(kept, found.listing)
+		case rest[f.ids[n]]:
+			f.outcomes[n] = alloc.SeedUnneeded
+			f.theirs.set(n, true) // as far as this batch is concerned; it is ours again when it is listed
+		}
+	}
+	return kept, firstOf(errs)
 }
 
 // publishUpTo publishes listings in their order, in such drafts, while they are needed, and returns the others.
@@ -168,12 +198,14 @@ func (f *filling) needed(list []draft, room int64) []draft {
 	return list
 }
 
-// park ends a run that has left something as it is not needed.
+// park ends a run that has left something as it is not needed. Where a run before it was cut off, something that was put by
+// that may still come: then the batch stays open for others.
 func (f *filling) park(ctx context.Context) error {
-	set := map[string]any{AttrState: batchParked}
-	if f.strands || !f.clean {
-		set = map[string]any{AttrRun: ""}
+	set := map[string]any{AttrRun: ""}
+	if f.clean {
+		set = map[string]any{AttrState: batchParked}
 	}
+	set[AttrOthers] = f.encodeTheirs()
 	_, err := f.update(ctx, set)
 	return err
 }
