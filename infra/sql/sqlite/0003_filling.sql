@@ -49,7 +49,7 @@ ALTER TABLE jobs ADD COLUMN tally TEXT NOT NULL DEFAULT '{}'; -- this and the ne
 ALTER TABLE jobs ADD COLUMN log TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE jobs ADD COLUMN input TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE jobs ADD COLUMN inputs TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE jobs ADD COLUMN input_column INTEGER NOT NULL DEFAULT 0 CHECK (input_column >= 0);
+ALTER TABLE jobs ADD COLUMN input_column INTEGER NOT NULL DEFAULT 0 CHECK (input_column >= -1);
 ALTER TABLE parts ADD COLUMN tally TEXT NOT NULL DEFAULT '{}';
 
 -- Holds the jobs that go on: the cost of finding them does not depend on how many have ended.
