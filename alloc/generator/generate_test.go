@@ -29,7 +29,7 @@ func chiSquare(counts map[string]int, cells, draws int) float64 {
 // TestEveryIDIsAsLikely draws from spaces that a careless way would favour a part of: bounds that are no power of two, and blocked
 // words that leave some beginnings more ends than others.
 func TestEveryIDIsAsLikely(t *testing.T) {
-	const draws = 5_000
+	const draws = 2_500
 	configs := map[string]Config{
 		"three characters":  {Kind: Random, Alphabet: "abc", Length: 3},
 		"a check digit":     {Kind: Random, CheckChar: CheckLuhn, Length: 2},

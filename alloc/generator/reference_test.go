@@ -147,7 +147,12 @@ func smallConfig() *rapid.Generator[generator.Config] {
 			c.Separator = rapid.SampledFrom([]string{".", " ", "!"}).Draw(t, "separator")
 		}
 		c.WithoutAmbiguous = rapid.Bool().Draw(t, "plain")
-		words := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("aAbB0134é")), 2, 4, -1), 0, 4).Draw(t, "words")
+		// Few letters, of those that occur: so words overlap and stand within each other.
+		letters := []rune(rapid.SampledFrom([]string{"a", "B", "3", "47", "aé0"}).Draw(t, "letters"))
+		if body := strings.Trim(c.Alphabet, "-_"); body != "" {
+			letters = append(letters, rune(body[0]))
+		}
+		words := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom(letters), 2, 4, -1), 0, 4).Draw(t, "words")
 		c.Block = strings.Join(words, " ")
 		return c
 	})
@@ -196,4 +201,33 @@ func TestSmallSpaces(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEveryPairOfWords has words that overlap, begin, end and contain each other in all ways.
+func TestEveryPairOfWords(t *testing.T) {
+	var words []string
+	for length := 2; length <= 4; length++ {
+		for bits := range 1 << length {
+			w := make([]byte, length)
+			for i := range w {
+				w[i] = "ab"[bits>>i&1]
+			}
+			words = append(words, string(w))
+		}
+	}
+	for _, one := range words {
+		for _, other := range words {
+			c := generator.Config{Kind: generator.Random, Alphabet: "ab", Length: 6, Block: one + " " + other}
+			_, right := candidates(c)
+			want := 0
+			for _, ok := range right {
+				if ok {
+					want++
+				}
+			}
+			if got := c.Space(); got.Cmp(big.NewInt(int64(want))) != 0 {
+				t.Errorf("without %s and %s there are %s, want %d", one, other, got, want)
+			}
+		}
+	}
 }
