@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"idpool/alloc/alloctest"
 	"idpool/alloc/generator"
 	"idpool/web/api/apitest"
 )
@@ -18,7 +19,7 @@ func TestACustomersPoolFillsItself(t *testing.T) {
 	c := newCustomer(t, w, token)
 	config := apitest.PoolConfig{
 		Generator: &apitest.Generator{
-			Kind: apitest.GeneratorKindRandom, Length: new(10), Prefix: new("SPRING-"), Group: new(5), Check: new(apitest.Mod3736), WithoutAmbiguous: new(true),
+			Kind: apitest.GeneratorKindRandom, Length: new(10), Prefix: new("SPRING-"), Group: new(5), Check: new(apitest.GeneratorCheckMod3736), WithoutAmbiguous: new(true),
 		},
 		Refill: &apitest.Marks{Low: new(int64(20)), Target: new(int64(50))},
 	}
@@ -77,6 +78,31 @@ func TestACustomersPoolFillsItself(t *testing.T) {
 	status := told[*apitest.GetRefillResponse](c, 200)(c.GetRefillWithResponse(c.ctx, "vouchers")).JSON200
 	if status.Filling || status.Dry != nil || status.UpdatedAt == nil {
 		t.Errorf("the refill is %+v", status)
+	}
+}
+
+// IDs that are made and not in the pool yet are free codes: whoever may read the pool is told how many there are.
+func TestIDsOnTheirWayAreToldToNobody(t *testing.T) {
+	w := newWorld(t)
+	w.must(201, "PUT", "/v1/pools/vouchers", `{"generator": {"kind": "random"}, "refill": {"low": 20, "target": 50}}`)
+	w.client = clientAt(t, alloctest.NewFaulty(w.store, alloctest.Script("Seed", alloctest.Refused)), w.clock.Now)
+	run := w.must(200, "POST", "/v1/tend", "").Body.String()
+	batch, err := w.store.Refill(t.Context(), "vouchers")
+	if err != nil || len(batch.IDs) != 50 {
+		t.Fatalf("on their way are %d IDs, %v; want 50", len(batch.IDs), err)
+	}
+	told := run + w.must(200, "GET", "/v1/pools/vouchers/refill", "").Body.String() + w.log.take()
+	if !strings.Contains(told, `"filling":true,"waiting":50,`) || !strings.Contains(run, `"refills":[{"pool":"vouchers","added":0,"batches":0,"error":{`) {
+		t.Errorf("told was %s", told)
+	}
+	for _, id := range batch.IDs {
+		if strings.Contains(told, string(id)) {
+			t.Fatalf("%s is told in %s", id, told)
+		}
+	}
+	w.must(200, "POST", "/v1/tend", "")
+	if got := w.must(200, "GET", "/v1/pools/vouchers/refill", "").Body.String(); !strings.Contains(got, `"filling":false,"waiting":0,`) {
+		t.Errorf("after the next run: %s", got)
 	}
 }
 

@@ -157,6 +157,14 @@ func TestOutcomes(t *testing.T) {
 	outcome(c.as(limited.Secret), web.OutcomeFirst, 201, "POST", "/v1/pools/p/claims", "")
 	outcome(c.as(limited.Secret), web.OutcomeQuota, 429, "POST", "/v1/pools/p/claims", "")
 
+	outcome(c, web.OutcomeFirst, 200, "POST", "/v1/pools/few/count", "", "Idempotency-Key: n")
+	outcome(c, web.OutcomeReplay, 200, "POST", "/v1/pools/few/count", "", "Idempotency-Key: n")
+	outcome(c, web.OutcomeFirst, 200, "POST", "/v1/pools/few/preview", `{"generator": {"kind": "ulid"}, "refill": {"low": 1, "target": 2}}`, "Idempotency-Key: n")
+	outcome(c, web.OutcomeRefused, 400, "POST", "/v1/pools/few/preview", "", "Idempotency-Key: n")
+	outcome(c, web.OutcomeRefused, 413, "POST", "/v1/pools/few/seed", lines(web.MaxUpload/40+1), textPlain)
+	outcome(c, web.OutcomeFirst, 202, "POST", "/v1/pools/few/seed", lines(27_000), textPlain, "Idempotency-Key: l")
+	outcome(c, web.OutcomeReplay, 202, "POST", "/v1/pools/few/seed", lines(27_000), textPlain, "Idempotency-Key: l")
+
 	store.SetPlan(alloctest.Script("Claim", alloctest.Throttled, alloctest.Refused))
 	outcome(c, web.OutcomeThrottled, 503, "POST", "/v1/pools/p/claims", "")
 	outcome(c, web.OutcomeFailed, 503, "POST", "/v1/pools/p/claims", "")

@@ -44,10 +44,10 @@ const (
 
 // Defines values for GeneratorCheck.
 const (
-	Damm    GeneratorCheck = "damm"
-	Empty   GeneratorCheck = ""
-	Luhn    GeneratorCheck = "luhn"
-	Mod3736 GeneratorCheck = "mod37_36"
+	GeneratorCheckDamm    GeneratorCheck = "damm"
+	GeneratorCheckEmpty   GeneratorCheck = ""
+	GeneratorCheckLuhn    GeneratorCheck = "luhn"
+	GeneratorCheckMod3736 GeneratorCheck = "mod37_36"
 )
 
 // Defines values for GeneratorKind.
@@ -60,8 +60,9 @@ const (
 
 // Defines values for GeneratorOverflow.
 const (
-	Grow   GeneratorOverflow = "grow"
-	Refuse GeneratorOverflow = "refuse"
+	GeneratorOverflowEmpty  GeneratorOverflow = ""
+	GeneratorOverflowGrow   GeneratorOverflow = "grow"
+	GeneratorOverflowRefuse GeneratorOverflow = "refuse"
 )
 
 // Defines values for IDState.
@@ -576,7 +577,7 @@ type Forecast struct {
 type ForecastOutlook string
 
 // Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
-// An answer has the whole of it, but for what is empty, 0 or false.
+// What is empty, 0 or false is as if it were left out, and answers leave it out.
 //
 // Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
 type Generator struct {
@@ -1060,7 +1061,7 @@ type PoolConfig struct {
 	FoldCase *bool `json:"fold_case,omitempty"`
 
 	// Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
-	// An answer has the whole of it, but for what is empty, 0 or false.
+	// What is empty, 0 or false is as if it were left out, and answers leave it out.
 	//
 	//
 	// Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
@@ -1684,7 +1685,7 @@ type StoredPoolConfig struct {
 	FoldCase bool `json:"fold_case"`
 
 	// Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
-	// An answer has the whole of it, but for what is empty, 0 or false.
+	// What is empty, 0 or false is as if it were left out, and answers leave it out.
 	//
 	//
 	// Examples: {"check":"mod37_36","group":5,"kind":"random","length":10,"prefix":"SPRING-","without_ambiguous":true}
@@ -9189,6 +9190,8 @@ type PutJobInputResponse struct {
 	ApplicationProblemJSON404 *JobNotFound
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *FileTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -13487,6 +13490,13 @@ func ParsePutJobInputResponse(rsp *http.Response) (*PutJobInputResponse, error) 
 			return nil, err
 		}
 		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest FileTooLarge
