@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"idpool/alloc"
 )
@@ -59,7 +60,7 @@ func newMill(t testing.TB, config alloc.PoolConfig, there ...alloc.ID) *mill {
 }
 
 // another is another process.
-func (m *mill) another(t testing.TB) *alloc.Service {
+func (m *mill) another(t rapid.TB) *alloc.Service {
 	t.Helper()
 	s, err := alloc.NewService(alloc.Config{Store: m.store, Now: m.clock.Now, Encoders: encoders, Queue: &m.post})
 	if err != nil {
@@ -103,7 +104,7 @@ func (m *mill) deliver(t testing.TB) {
 }
 
 // rejects is what a seeding did not add, a line each.
-func (m *mill) rejects(t testing.TB, id alloc.JobID) []string {
+func (m *mill) rejects(t rapid.TB, id alloc.JobID) []string {
 	t.Helper()
 	j, err := m.Job(m.ctx, id)
 	if err != nil {
