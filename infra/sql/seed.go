@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"crypto/sha256"
+	dbsql "database/sql"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -87,69 +88,90 @@ func (t *tx) addOnce(p poolRow, b alloc.SeedBatch, room alloc.Count, at time.Tim
 const keepBatch = `INSERT INTO seed_batches (pool, job, digest, outcomes, at) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (pool, job, digest) DO UPDATE SET outcomes = excluded.outcomes`
 
+// A batch is looked up in one statement and put in one, so that a large seeding costs little more than what the engine
+// needs to keep its rows. The IDs are a JSON array.
+const (
+	lookUpBatch = `SELECT b.value, coalesce(i.state, ''), coalesce(i.job, ''), i.forget_at
+		FROM json_each($2) b LEFT JOIN ids i ON i.pool = $1 AND i.id = b.value`
+	insertBatch = `INSERT INTO ids (pool, id, state, generation, job) SELECT $1, value, 'free', $2, $3 FROM json_each($4) WHERE true ORDER BY key
+		ON CONFLICT (pool, id) DO NOTHING`
+)
+
+// seedRow is what the pool knows of an ID that is to be added; an empty state is nothing.
+type seedRow struct {
+	id       alloc.ID
+	state    alloc.State
+	job      alloc.JobID
+	forgetAt time.Time // zero for never
+}
+
+func scanSeedRow(row scanner) (r seedRow, err error) {
+	var forget dbsql.NullInt64
+	err = row.Scan(&r.id, &r.state, &r.job, &forget)
+	r.forgetAt = momentOf(forget)
+	return r, err
+}
+
 // add puts the IDs that are not there, as long as there is room, and says what became of each.
 func (t *tx) add(p poolRow, b alloc.SeedBatch, room alloc.Count, g alloc.Generation, now time.Time) ([]alloc.SeedOutcome, error) {
-	outcomes := make([]alloc.SeedOutcome, 0, len(b.IDs))
+	rows, err := list(t, scanSeedRow, lookUpBatch, p.number, asJSON(&b.IDs))
+	if err != nil {
+		return nil, err
+	}
+	present := make(map[alloc.ID]seedRow, len(rows))
+	for _, r := range rows {
+		present[r.id] = r
+	}
 	by := tally{}
+	outcomes, fresh := make([]alloc.SeedOutcome, 0, len(b.IDs)), make([]alloc.ID, 0, len(b.IDs))
 	for _, id := range b.IDs {
-		if room > 0 {
-			inserted, err := t.put(p, b.Job, id, g, now, by)
-			if err != nil {
+		r := present[id]
+		absent := r.state == ""
+		if over(r.forgetAt, now) && room > 0 {
+			if err := changedOne(t.exec(forgetOneDue, p.number, id, instant(now))); err != nil {
 				return nil, err
 			}
-			if inserted {
-				room--
-				outcomes = append(outcomes, alloc.SeedAdded)
-				continue
-			}
+			by.move(alloc.StateClaimed, countForgotten, 1)
+			absent = true
 		}
-		outcome, err := t.present(p, b, id)
-		if err != nil {
-			return nil, err
+		switch {
+		case absent && room > 0:
+			room--
+			fresh = append(fresh, id)
+			outcomes = append(outcomes, alloc.SeedAdded)
+		case absent || over(r.forgetAt, now):
+			outcomes = append(outcomes, alloc.SeedUnneeded)
+		default:
+			outcomes = append(outcomes, r.outcome(b))
 		}
-		outcomes = append(outcomes, outcome)
 	}
+	if err := t.insertFree(p, b.Job, fresh, g); err != nil {
+		return nil, err
+	}
+	by[countSeeded] += len(fresh)
+	by[alloc.StateFree] += len(fresh)
 	return outcomes, t.count(p, by)
 }
 
-const insertID = `INSERT INTO ids (pool, id, state, generation, job) VALUES ($1, $2, 'free', $3, $4) ON CONFLICT (pool, id) DO NOTHING`
-
-// put puts an ID that is not there, or that is to be forgotten by now, and counts that.
-func (t *tx) put(p poolRow, job alloc.JobID, id alloc.ID, g alloc.Generation, now time.Time, by tally) (bool, error) {
-	inserted, err := t.exec(insertID, p.number, id, g, job)
-	if err == nil && inserted == 0 && p.Config.Policy == alloc.PolicyForget {
-		var due int64
-		if due, err = t.exec(forgetOneDue, p.number, id, instant(now)); err != nil || due == 0 {
-			return false, err
-		}
-		by.move(alloc.StateClaimed, countForgotten, 1)
-		inserted, err = t.exec(insertID, p.number, id, g, job)
+// insertFree puts IDs that are not there.
+func (t *tx) insertFree(p poolRow, job alloc.JobID, ids []alloc.ID, g alloc.Generation) error {
+	if len(ids) == 0 {
+		return nil
 	}
-	if err != nil || inserted == 0 {
-		return false, err
-	}
-	by[countSeeded]++
-	by[alloc.StateFree]++
-	return true, nil
+	inserted, err := t.exec(insertBatch, p.number, g, job, asJSON(&ids))
+	return changedAll(len(ids), inserted, err)
 }
 
-// present says what to answer for an ID that was not put: it is there already, or there was no room for it. A batch is put
-// as a whole: one that this job has put before was carried to its end.
-func (t *tx) present(p poolRow, b alloc.SeedBatch, id alloc.ID) (alloc.SeedOutcome, error) {
-	var state alloc.State
-	var putBy alloc.JobID
-	found, err := t.row(`SELECT state, job FROM ids WHERE pool = $1 AND id = $2`, []any{p.number, id}, &state, &putBy)
+// outcome says what to answer for an ID that is there already. A batch is put as a whole: one that this job has put before
+// was carried to its end.
+func (r seedRow) outcome(b alloc.SeedBatch) alloc.SeedOutcome {
 	switch {
-	case err != nil:
-		return "", err
-	case !found:
-		return alloc.SeedUnneeded, nil
-	case putBy == b.Job && !b.Keyless:
-		return alloc.SeedAdded, nil
-	case state == alloc.StateFree, state == alloc.StateReturning:
-		return alloc.SeedDuplicate, nil
+	case r.job == b.Job && !b.Keyless:
+		return alloc.SeedAdded
+	case r.state == alloc.StateFree, r.state == alloc.StateReturning:
+		return alloc.SeedDuplicate
 	default:
-		return alloc.SeedConflict, nil
+		return alloc.SeedConflict
 	}
 }
 

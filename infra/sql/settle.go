@@ -122,8 +122,11 @@ func (t *tx) move(p poolRow, r idRow, to alloc.State, now time.Time) error {
 
 // changedOne refuses a step whose row somebody else has changed since it was read. Where steps run one after the other
 // that cannot be; it is the last line.
-func changedOne(changed int64, err error) error {
-	if err == nil && changed != 1 {
+func changedOne(changed int64, err error) error { return changedAll(1, changed, err) }
+
+// changedAll is changedOne for so many rows.
+func changedAll(rows int, changed int64, err error) error {
+	if err == nil && changed != int64(rows) {
 		return unavailable("an ID is being changed by somebody else; try again").After(time.Second)
 	}
 	return err
