@@ -52,38 +52,27 @@ func (s *Store) OpenKey(ctx context.Context, key alloc.Key, token alloc.Token, a
 	if err := checkAnswer(answer); err != nil {
 		return alloc.Kept{}, err
 	}
-	now := s.now()
-	it := keptItem(key, token, answer, now)
-	absent := Any(Absent(AttrPK), Le(AttrExpires, now.Unix()))
-	cond := absent
+	it := keptItem(key, token, answer, s.now())
 	for range changeTries {
-		err := s.table.Put(ctx, it, cond)
-		if err == nil {
+		there, err := s.putWhereNone(ctx, it, func(old Item) bool { return !absentRecord(old, s.now()) })
+		if err != nil {
+			return alloc.Kept{}, err
+		}
+		if there == nil {
 			return decodeKept(it), nil
 		}
-		old, met := refusedBy(err)
-		switch {
-		case !met:
-			return alloc.Kept{}, err
-		case !absentRecord(old, now):
-			// Ours among them, put by this very call or one before it. Whose it is does not matter to the comparison.
-			k, err := keptFor(key, old)
-			if err != nil || k.Done || k.Shared || k.Token == token {
-				return k, err
-			}
-			old, err = s.shareKey(ctx, key, k.Token)
-			if _, met := refusedBy(err); !met {
-				return decodeKept(old), err
-			}
-			cond = absent // it has just been closed or dropped
-		case old.Str(AttrState) == RecordFailed:
-			// Only the very record that was seen dropped is replaced: a put that comes late finds another.
-			cond = All(Eq(AttrState, RecordFailed), Eq(AttrToken, old.Str(AttrToken)))
-		default:
-			cond = absent // it has just been removed
+		// Ours may be among them, put by this very call or one before it. Whose it is does not matter to the comparison.
+		k, err := keptFor(key, there)
+		if err != nil || k.Done || k.Shared || k.Token == token {
+			return k, err
 		}
+		shared, err := s.shareKey(ctx, key, k.Token)
+		if _, met := refusedBy(err); !met {
+			return decodeKept(shared), err
+		}
+		// It has just been closed or dropped.
 	}
-	return alloc.Kept{}, alloc.Errorf(alloc.CodeBusy, "too many requests with this Idempotency-Key come at once; nothing was done; try again").After(time.Second)
+	return alloc.Kept{}, keyContended()
 }
 
 // shareKey marks the open record of the token before whoever found it begins: it is not dropped any more.

@@ -61,28 +61,41 @@ func absentRecord(it Item, now time.Time) bool {
 	return it == nil || it.Str(AttrState) == RecordFailed || expired(it, now)
 }
 
-// putRecord puts the record where none counts. Where one does, that is returned.
-func (s *Store) putRecord(ctx context.Context, r *record) (there Item, err error) {
-	now := s.now().Unix()
-	cond := Any(Absent(AttrPK), Le(AttrExpires, now))
+// putWhereNone puts a record where none stands, and returns the one that does where there is one. One that has failed or has
+// expired does not stand.
+func (s *Store) putWhereNone(ctx context.Context, it Item, stands func(old Item) bool) (there Item, err error) {
+	cond := Any(Absent(AttrPK), Le(AttrExpires, s.now().Unix()))
 	for range changeTries {
-		err := s.table.Put(ctx, r.item(), cond)
+		err := s.table.Put(ctx, it, cond)
 		old, met := refusedBy(err)
 		switch {
-		case err == nil || met && old.Str(AttrToken) == r.token:
-			return nil, nil
 		case !met:
 			return nil, err
-		case !absentRecord(old, s.now()):
+		case stands(old):
 			return old, nil
-		case old != nil && old.Str(AttrState) == RecordFailed:
+		case old.Str(AttrState) == RecordFailed:
 			// Only the very record that was seen to have failed is replaced: a put that comes late finds another.
 			cond = All(Eq(AttrState, RecordFailed), Eq(AttrToken, old.Str(AttrToken)))
 		default:
-			cond = Any(Absent(AttrPK), Le(AttrExpires, s.now().Unix()))
+			cond = Any(Absent(AttrPK), Le(AttrExpires, s.now().Unix())) // it has just been removed, or has expired
 		}
 	}
-	return nil, alloc.Errorf(alloc.CodeBusy, "too many requests with this Idempotency-Key come at once; nothing was taken; try again").After(time.Second)
+	return nil, keyContended()
+}
+
+func keyContended() *alloc.Error {
+	return alloc.Errorf(alloc.CodeBusy, "too many requests with this Idempotency-Key come at once; nothing was done; try again").After(time.Second)
+}
+
+// putRecord puts the record where none counts. Where one does that is another's, that is returned. Ours, which the put has
+// met as its answer was lost, is ours whatever has become of it.
+func (s *Store) putRecord(ctx context.Context, r *record) (there Item, err error) {
+	ours := func(old Item) bool { return old.Str(AttrToken) == r.token }
+	there, err = s.putWhereNone(ctx, r.item(), func(old Item) bool { return ours(old) || !absentRecord(old, s.now()) })
+	if ours(there) {
+		return nil, err
+	}
+	return there, err
 }
 
 // changeRecord changes a live record at its version and raises it. Where the record has moved on, what is there now is

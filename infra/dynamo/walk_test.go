@@ -231,11 +231,21 @@ func TestAWalkMeetsWhatASeedingThatWasCutOffHasPut(t *testing.T) {
 // cutOff seeds in a process that dies at its n-th write; it reports whether it came so far.
 func (b *bench) cutOff(batch alloc.SeedBatch, n int) bool {
 	b.Helper()
+	return b.cutOffBy(batch, n, dynamotest.Refused)
+}
+
+// cutOffBy is cutOff where that write meets the fault.
+func (b *bench) cutOffBy(batch alloc.SeedBatch, n int, fault dynamotest.Fault) bool {
+	b.Helper()
 	dead := false
-	at := dynamotest.Nth(n, dynamotest.Call.Write, dynamotest.LostRequest)
+	at := dynamotest.Nth(n, dynamotest.Call.Write, fault)
 	table := dynamotest.NewFaults(b.mem, func(c dynamotest.Call) dynamotest.Fault {
-		if dead = dead || at(c) != dynamotest.None; dead {
+		switch f := at(c); {
+		case dead:
 			return dynamotest.Refused
+		case f != dynamotest.None:
+			dead = true
+			return f
 		}
 		return dynamotest.None
 	})
@@ -304,6 +314,9 @@ func walksAmongAllElse(t *testing.T) {
 			b.clock.Advance(time.Duration(rng.IntN(200)) * time.Second)
 			from := rng.IntN(len(pool))
 			batch := alloc.SeedBatch{Pool: "p", Job: alloc.JobID(fmt.Sprint("job", rng.IntN(5))), IDs: pool[from:min(len(pool), from+1+rng.IntN(20))]}
+			if rng.IntN(3) == 0 {
+				batch.Job, batch.UpTo = "refill-"+batch.Job, alloc.Count(1+rng.IntN(len(pool)))
+			}
 			switch rng.IntN(7) {
 			case 0:
 				b.cutOff(batch, rng.IntN(2*len(batch.IDs)+4))
