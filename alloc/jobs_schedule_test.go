@@ -114,10 +114,10 @@ func (c *course) event(t *rapid.T) {
 			t.Fatal(err)
 		}
 	case what == 17: // the client repeats what it has sent
-		if _, _, err := c.ReceivePart(c.ctx, c.job, 2, []byte(benchParts[2])); err != nil {
+		if _, _, err := c.ReceivePart(c.ctx, c.job, 2, []byte(c.file.parts[2])); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.StartJob(c.ctx, c.job, len(benchParts)); err != nil && !alloc.Is(err, alloc.CodeJobEnded) {
+		if _, err := c.StartJob(c.ctx, c.job, len(c.file.parts)); err != nil && !alloc.Is(err, alloc.CodeJobEnded) {
 			t.Fatal(err)
 		}
 	}
@@ -141,64 +141,61 @@ func (c *course) deliverOne(t *rapid.T, h *hand) {
 // Whatever becomes of messages and workers, a seeding comes to its end with the counts that its pool shows, beside others that
 // use and fill the pool.
 func TestASeedingEndsExactlyInAnyOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(struct{ rapid.TB }{t}, func(rt *rapid.T) { // in a bubble there is no deadline to ask for
-			c := &course{bench: newBench(t, alloc.PolicyKeep)}
-			for range 2 {
-				c.hands = append(c.hands, newHand(t, c.bench))
-			}
-			others := rapid.IntRange(0, 60).Draw(rt, "when others seed")
-			cancel := rapid.IntRange(0, 300).Draw(rt, "when it is cancelled")
-			theirs, cancelled := false, false
-			for at := range rapid.IntRange(0, 120).Draw(rt, "events") {
-				c.event(rt)
-				switch at {
-				case others: // an ID of the file
-					outcomes, err := c.model.Seed(c.ctx, alloc.SeedBatch{Pool: pool, Job: "others", IDs: []alloc.ID{"A6"}})
-					if err != nil {
-						rt.Fatal(err)
-					}
-					theirs = outcomes[0] == alloc.SeedAdded
-				case cancel:
-					_, err := c.CancelJob(c.ctx, c.job)
-					if cancelled = err == nil; err != nil && !alloc.Is(err, alloc.CodeJobEnded) {
-						rt.Fatal(err)
-					}
-				}
-			}
-			for _, h := range c.hands {
-				if h.busy && rapid.Bool().Draw(rt, "goes on") {
-					for h.busy {
-						h.call(alloctest.Pass)
-					}
-				}
-			}
-			for _, h := range c.hands {
-				if h.busy {
-					h.die()
-				}
-			}
-			c.toTheEnd(rt)
-			c.wantExact(rt, cancelled, theirs)
+	for _, file := range []benchFile{benchMixed, benchPlain} {
+		t.Run(string(file.policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rapid.Check(struct{ rapid.TB }{t}, func(rt *rapid.T) { // in a bubble there is no deadline to ask for
+					c := &course{bench: newBench(t, file)}
+					c.hands = []*hand{newHand(t, c.bench), newHand(t, c.bench)}
+					c.run(rt)
+				})
+			})
 		})
-	})
+	}
 }
 
-// wantExact fails the test unless the job's counts are those that the pool shows.
-func (c *course) wantExact(t *rapid.T, cancelled, others bool) {
+// run is a course of events to its end.
+func (c *course) run(t *rapid.T) {
+	others := rapid.IntRange(0, 60).Draw(t, "when others seed")
+	cancel := rapid.IntRange(0, 300).Draw(t, "when it is cancelled")
+	theirs, cancelled := alloc.Count(0), false
+	for at := range rapid.IntRange(0, 120).Draw(t, "events") {
+		c.event(t)
+		if at == others && c.file.policy == alloc.PolicyKeep { // an ID of the file
+			outcomes, err := c.model.Seed(c.ctx, alloc.SeedBatch{Pool: pool, Job: "others", IDs: []alloc.ID{"A6"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if outcomes[0] == alloc.SeedAdded {
+				theirs = 1
+			}
+		}
+		if at == cancel {
+			_, err := c.CancelJob(c.ctx, c.job)
+			if cancelled = err == nil; err != nil && !alloc.Is(err, alloc.CodeJobEnded) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, h := range c.hands {
+		for goesOn := rapid.Bool().Draw(t, "goes on"); h.busy && goesOn; {
+			h.call(alloctest.Pass)
+		}
+	}
+	for _, h := range c.hands {
+		if h.busy {
+			h.die()
+		}
+	}
+	c.toTheEnd(t)
+	c.wantExact(t, cancelled, theirs)
+}
+
+// wantExact fails the test unless the job's counts are those that its result and the pool show.
+func (c *course) wantExact(t *rapid.T, cancelled bool, theirs alloc.Count) {
 	j, err := c.model.Job(c.ctx, c.job)
 	if err != nil {
 		t.Fatal(err)
-	}
-	ids, _, err := c.model.WalkIDs(c.ctx, pool, "", "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := alloc.Count(0)
-	for _, r := range ids {
-		if r.Job != "before" && r.Job != "others" {
-			ours++
-		}
 	}
 	told := alloc.Tally{Added: j.Tally.Added}
 	for _, line := range c.rejects(t, c.job) {
@@ -214,17 +211,13 @@ func (c *course) wantExact(t *rapid.T, cancelled, others bool) {
 	if told != j.Tally || j.Done != told.Added+told.Duplicate+told.Conflict+told.Invalid {
 		t.Errorf("the result tells of %+v, the job, with %d done, of %+v", told, j.Done, j.Tally)
 	}
-	if cancelled {
-		if j.State != alloc.JobCancelled || j.Tally.Added > ours {
-			t.Errorf("the job is %+v, and %d IDs in the pool are its", j, ours)
+	added, want := c.added(t), c.file.tally.Added-theirs
+	switch {
+	case cancelled:
+		if j.State != alloc.JobCancelled || j.Tally.Added > added {
+			t.Errorf("the job is %+v, and has brought %d IDs into the pool", j, added)
 		}
-		return
-	}
-	want := alloc.Count(benchAdded)
-	if others {
-		want--
-	}
-	if j.State != alloc.JobDone || j.Done != 13 || ours != want || j.Tally.Added != want || j.Tally.Invalid != 2 {
-		t.Errorf("the job is %+v, and %d IDs in the pool are its, want %d", j, ours, want)
+	case j.State != alloc.JobDone || j.Done != j.Total || added != want || j.Tally.Added != want || j.Tally.Invalid != c.file.tally.Invalid:
+		t.Errorf("the job is %+v, and has brought %d IDs into the pool, want %d", j, added, want)
 	}
 }

@@ -17,25 +17,38 @@ import (
 // bench is a mill with a seeding of four pieces, which every way to its end is to bring to the same counts.
 type bench struct {
 	*mill
-	job alloc.JobID
+	file benchFile
+	job  alloc.JobID
 }
 
-// What the file of a bench has: 13 entries, one of them blank text in its column.
-var benchParts = []string{
-	"code,x\nA1,1\nA2,1\nA1,1\n",
-	"A3,1\nthere-1,1\nA2,1\n",
-	"A4,1\nA5,1\n",
-	"there-2,1\nA6,1\nbad\x01,1\nA4,1\n,1",
+// benchFile is the file of a bench, in parts, and what is to become of it in a pool of the policy.
+type benchFile struct {
+	policy alloc.Policy
+	parts  []string
+	tally  alloc.Tally
 }
 
-const benchAdded = 6
+// benchMixed has IDs that are in the pool, and some that stand in two parts or twice in one. In a pool that forgets they could be
+// added again once they were claimed, so benchPlain has none.
+var (
+	benchMixed = benchFile{alloc.PolicyKeep, []string{
+		"code,x\nA1,1\nA2,1\nA1,1\n",
+		"A3,1\nthere-1,1\nA2,1\n",
+		"A4,1\nA5,1\n",
+		"there-2,1\nA6,1\nbad\x01,1\nA4,1\n,1",
+	}, alloc.Tally{Added: 6, Duplicate: 5, Invalid: 2}}
+	benchPlain = benchFile{alloc.PolicyForget, []string{
+		"code,x\nA1,1\nA2,1\nA1,1\n",
+		"A3,1\n",
+		"A4,1\nbad\x01,1\nA5,1\n",
+		"A6,1\n,1",
+	}, alloc.Tally{Added: 6, Duplicate: 1, Invalid: 2}}
+)
 
-var benchTally = alloc.Tally{Added: benchAdded, Duplicate: 5, Invalid: 2}
-
-func newBench(t testing.TB, policy alloc.Policy) *bench {
+func newBench(t testing.TB, file benchFile) *bench {
 	t.Helper()
-	b := &bench{mill: newMill(t, alloc.PoolConfig{Policy: policy}, "there-1", "there-2")}
-	j := b.file(t, alloc.SeedFormat{CSV: true}, benchParts...)
+	b := &bench{mill: newMill(t, alloc.PoolConfig{Policy: file.policy}, "there-1", "there-2"), file: file}
+	j := b.mill.file(t, alloc.SeedFormat{CSV: true}, file.parts...)
 	b.start(t, j)
 	b.job = j.ID
 	return b
@@ -61,38 +74,50 @@ func (b *bench) toTheEnd(t rapid.TB) {
 // wantDone fails the test unless the job is done, with the counts and the pool that there must be.
 func (b *bench) wantDone(t testing.TB) {
 	t.Helper()
+	want := b.file.tally
+	all := want.Added + want.Duplicate + want.Invalid
 	j, err := b.model.Job(t.Context(), b.job)
-	if err != nil || j.State != alloc.JobDone || j.Done != 13 || j.Total != 13 || j.Failure != "" {
-		t.Errorf("the job is %+v, %v, want it done with 13 entries", j, err)
+	if err != nil || j.State != alloc.JobDone || j.Done != all || j.Total != all || j.Failure != "" {
+		t.Errorf("the job is %+v, %v, want it done with %d entries", j, err, all)
 	}
-	if j.Tally != benchTally {
-		t.Errorf("the tally is %+v, want %+v", j.Tally, benchTally)
+	if j.Tally != want {
+		t.Errorf("the tally is %+v, want %+v", j.Tally, want)
 	}
-	if n := len(b.rejects(t, b.job)); n != 7 {
-		t.Errorf("%d entries are said not to be added, want 7", n)
+	if n := len(b.rejects(t, b.job)); n != int(all-want.Added) {
+		t.Errorf("%d entries are said not to be added, want %d", n, all-want.Added)
 	}
-	b.wantAdded(t, benchAdded)
+	if added := b.added(t); added != want.Added {
+		t.Errorf("the job has brought %d IDs into the pool, want %d", added, want.Added)
+	}
 }
 
-// wantAdded fails the test unless the job has brought so many IDs into the pool.
-func (b *bench) wantAdded(t testing.TB, want int) {
+// added is how many IDs the job has brought into the pool, as the pool shows; of what others put there after the beginning, in a pool
+// that does not forget.
+func (b *bench) added(t rapid.TB) (ours alloc.Count) {
 	t.Helper()
-	ids, _, err := b.model.WalkIDs(t.Context(), pool, "", "", 100)
+	if _, err := b.model.Sweep(b.ctx, pool); err != nil {
+		t.Fatal(err)
+	}
+	level, err := b.model.Level(b.ctx, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := 0
+	if b.file.policy == alloc.PolicyForget {
+		return level.Seeded - 2 // that were there
+	}
+	ids, _, err := b.model.WalkIDs(b.ctx, pool, "", "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range ids {
 		if strings.HasPrefix(string(r.Job), string(b.job)+".") {
 			ours++
 		}
 	}
-	if ours != want {
-		t.Errorf("%d IDs in the pool are the job's, want %d", ours, want)
-	}
+	return ours
 }
 
-// every does the same with each call of the Store going wrong in each way, until no call is left.
+// everyFault does the same with each call of the Store going wrong in each way, until no call is left.
 func everyFault(t *testing.T, do func(t *testing.T, plan func(s *alloctest.Faulty))) {
 	t.Helper()
 	for how, fault := range faults {
@@ -120,10 +145,10 @@ func everyFault(t *testing.T, do func(t *testing.T, plan func(s *alloctest.Fault
 }
 
 func TestASeedingEndsExactlyWhateverFails(t *testing.T) {
-	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
-		t.Run(string(policy), func(t *testing.T) {
+	for _, file := range []benchFile{benchMixed, benchPlain} {
+		t.Run(string(file.policy), func(t *testing.T) {
 			everyFault(t, func(t *testing.T, plan func(*alloctest.Faulty)) {
-				b := newBench(t, policy)
+				b := newBench(t, file)
 				plan(b.store)
 				b.toTheEnd(t)
 				b.store.SetPlan(nil)
@@ -136,7 +161,7 @@ func TestASeedingEndsExactlyWhateverFails(t *testing.T) {
 // A process that dies between any two calls leaves what the next one goes on with.
 func TestASeedingSurvivesItsProcess(t *testing.T) {
 	for at := 0; ; at++ {
-		b := newBench(t, alloc.PolicyKeep)
+		b := newBench(t, benchMixed)
 		ctx, die := context.WithCancel(b.ctx)
 		n := 0
 		b.store.SetPlan(func(alloctest.Call) alloctest.Fault {
@@ -171,7 +196,7 @@ func TestASeedingSurvivesItsProcess(t *testing.T) {
 // However the sending of a file is cut off, a client that repeats what failed has one job with the whole file.
 func TestAFileArrivesWhateverFails(t *testing.T) {
 	everyFault(t, func(t *testing.T, plan func(*alloctest.Faulty)) {
-		b := &bench{mill: newMill(t, alloc.PoolConfig{}, "there-1", "there-2")}
+		b := &bench{mill: newMill(t, alloc.PoolConfig{}, "there-1", "there-2"), file: benchMixed}
 		r := alloc.SeedJobRequest{Pool: pool, Format: alloc.SeedFormat{CSV: true}, Intent: alloc.NewIntent(b.clock.Now())}
 		plan(b.store)
 		repeat := func(do func() error) {
@@ -194,14 +219,14 @@ func TestAFileArrivesWhateverFails(t *testing.T) {
 			b.job = j.ID
 			return err
 		})
-		for n, part := range benchParts {
+		for n, part := range b.file.parts {
 			repeat(func() error {
 				_, _, err := b.ReceivePart(b.ctx, b.job, n, []byte(part))
 				return err
 			})
 		}
 		repeat(func() error {
-			_, err := b.StartJob(b.ctx, b.job, len(benchParts))
+			_, err := b.StartJob(b.ctx, b.job, len(b.file.parts))
 			return err
 		})
 		b.store.SetPlan(nil)
