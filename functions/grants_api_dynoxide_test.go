@@ -99,7 +99,7 @@ func (s *system) export(t *testing.T) {
 		if by == "refill" {
 			s.tend(t)
 		} else {
-			call(t, s.admin, 200, httpEvent("POST", path("tend"), ""))
+			call(t, s.adminAlone, 200, httpEvent("POST", path("tend"), ""))
 		}
 		if state := said(t, call(t, s.admin, 200, httpEvent("GET", path("jobs/%s", job), "")), "state"); state != "done" {
 			t.Errorf("the job by %s is %s, want it done", by, state)

@@ -12,6 +12,7 @@ import (
 
 	"idpool/infra/dynamo"
 	"idpool/infra/dynamo/dynamotest"
+	"idpool/infra/sqs/sqstest"
 	"idpool/web"
 )
 
@@ -19,10 +20,14 @@ import (
 type system struct {
 	table dynamo.Table // for what no function does: to damage something
 
-	admin, refill *environment
-	first, second *environment // two of allocate, each with a memory of its own
+	admin, refill, worker *environment
+	first, second         *environment // two of allocate, each with a memory of its own
+	adminAlone            *environment // without a queue, as the first refill is
+	refillSending         *environment // with one
 
-	toAdmin, toRefill, toAllocate *recorder
+	toAdmin, toRefill, toAllocate, toWorker *recorder
+
+	queues map[string]*sqstest.Server // of each function that sends: who sent is known by it
 }
 
 func startSystem(t *testing.T) *system {
@@ -32,14 +37,22 @@ func startSystem(t *testing.T) *system {
 	if err := dynamo.CreateTable(t.Context(), client, table); err != nil {
 		t.Fatal(err)
 	}
-	run := func(folder string, r *recorder) *environment {
-		return start(t, folder, "IDPOOL_TABLE="+table, "IDPOOL_DYNAMODB_ENDPOINT="+r.url, "IDPOOL_TOKEN_HASH="+web.TokenHash(token))
+	run := func(folder string, r *recorder, more ...string) *environment {
+		return start(t, folder, append(more, "IDPOOL_TABLE="+table, "IDPOOL_DYNAMODB_ENDPOINT="+r.url, "IDPOOL_TOKEN_HASH="+web.TokenHash(token))...)
 	}
 	s := &system{
 		table:   dynamo.NewSDKTable(client, table),
-		toAdmin: record(t, server.URL), toRefill: record(t, server.URL), toAllocate: record(t, server.URL),
+		toAdmin: record(t, server.URL), toRefill: record(t, server.URL), toAllocate: record(t, server.URL), toWorker: record(t, server.URL),
+		queues: map[string]*sqstest.Server{},
 	}
-	s.admin, s.refill = run("admin", s.toAdmin), run("refill", s.toRefill)
+	sending := func(function, folder string, r *recorder) *environment {
+		q := sqstest.Start(t)
+		s.queues[function] = q
+		return run(folder, r, "IDPOOL_QUEUE_URL="+q.QueueURL, "IDPOOL_SQS_ENDPOINT="+q.URL)
+	}
+	s.admin, s.adminAlone = sending("AdminFunction", "admin", s.toAdmin), run("admin", s.toAdmin)
+	s.refill, s.refillSending = run("refill", s.toRefill), sending("RefillFunction", "refill", s.toRefill)
+	s.worker = sending("WorkerFunction", "worker", s.toWorker)
 	s.first, s.second = run("allocate", s.toAllocate), run("allocate", s.toAllocate)
 	return s
 }
@@ -56,15 +69,20 @@ func TestTheTemplateGrantsWhatTheFunctionsCallAndNoMore(t *testing.T) {
 	s.settle(t)
 	s.manageCredentials(t)
 	s.export(t)
+	s.fill(t)
+	s.workOn(t)
 	s.comeBack(t, "admin", func(pool string) { call(t, s.admin, 200, httpEvent("POST", "/v1/pools/"+pool+"/sweep", "")) })
 	s.comeBack(t, "refill", func(string) { s.tend(t) })
 	call(t, s.first, 201, httpEvent("POST", path("pools/used/claims"), "")) // too lately for a sweep to take its stock back
 	s.tend(t)
 
 	for function, r := range map[string]*recorder{
-		"AllocateFunction": s.toAllocate, "AdminFunction": s.toAdmin, "RefillFunction": s.toRefill,
+		"AllocateFunction": s.toAllocate, "AdminFunction": s.toAdmin, "RefillFunction": s.toRefill, "WorkerFunction": s.toWorker,
 	} {
 		calls := append(r.recorded(), rare()[function]...)
+		if q := s.queues[function]; q != nil && q.Calls() > 0 {
+			calls = append(calls, access{"sqs:SendMessage", theQueue})
+		}
 		if faults := grantFaults(templateGrants(t, function), calls); len(faults) > 0 {
 			t.Errorf("%s:\n%s\nit calls:\n%v", function, strings.Join(faults, "\n"), calls)
 		}
@@ -78,6 +96,11 @@ func rare() map[string][]access {
 		// A run of a seeding that another run of the same batch has overtaken reads how far that one is. It takes two at
 		// the same moment; the schedules of infra/dynamo/dynamotest have them.
 		"AdminFunction": {{"GetItem", "J#job"}},
+		// Word of the rest is sent where the worker's time is over before the job has ended: that takes two minutes. An ID is
+		// changed by a seeding where a refill has put it and did not need it: that takes two at the same moment.
+		"WorkerFunction": {{"sqs:SendMessage", theQueue}, {"UpdateItem", "I#pool#id"}},
+		// A lease of numbers that its ledger contradicts is taken back: it takes a counter that was set back between two runs.
+		"RefillFunction": {{"DeleteItem", "S#sequence#L"}},
 	}
 }
 
