@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// refillSeen is what a run of the schedule says of refills.
+type refillSeen struct {
+	Refills []struct {
+		Pool  string
+		Added int
+	}
+}
+
+// TestC38ManyRefillsAndSeedsEndAtTheTarget has runs of the schedule, by the ticker and by hand, beside seedings by hand: the pool ends
+// at its target, not at double. Then claims empty it below its low mark, and it is filled again.
+func TestC38ManyRefillsAndSeedsEndAtTheTarget(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		p := launch(t, append(e.flags(), "-refill-every", "100ms")...)
+		must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p",
+			body: `{"generator": {"kind": "random", "length": 10, "prefix": "V-", "check": "mod37_36"}, "refill": {"low": 300, "target": 1200}}`})
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() { must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"}) })
+			all.Go(func() {
+				ids := make([]string, 40)
+				for j := range ids {
+					ids[j] = fmt.Sprintf("HAND-%d-%d", i, j)
+				}
+				must[seedSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/seed", body: strings.Join(ids, "\n"), contentType: "text/plain"})
+			})
+		}
+		all.Wait()
+		must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"})
+		if level := sweptLevel(t, p, "p"); level.Available != 1200 || level.Seeded != 1200 {
+			t.Errorf("level %+v, want the target of 1200", level)
+		}
+
+		seen := map[string]bool{}
+		form := regexp.MustCompile(`^(V-[0-9A-Z]{11}|HAND-\d-\d+)$`)
+		for range 10 {
+			for _, id := range must[claimSeen](t, p, http.StatusCreated, request{method: "POST", path: "/v1/pools/p/claims", body: `{"count": 95}`}).IDs {
+				if seen[id] || !form.MatchString(id) {
+					t.Errorf("claimed %q, which came before (%t) or is not of the generator's form", id, seen[id])
+				}
+				seen[id] = true
+			}
+		}
+		for range 3 {
+			must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"})
+		}
+		if level := sweptLevel(t, p, "p"); level.Available != 1200 || level.Seeded != 1200+len(seen) || level.Claimed != len(seen) {
+			t.Errorf("level %+v, want the target again after %d claims", level, len(seen))
+		}
+	})
+}
+
+// TestANumberedPoolHasNoGap kills the program in the middle of refills of a pool whose IDs are numbers of a sequence: the numbers
+// in the pool are 1 to as many as there are, each once.
+func TestANumberedPoolHasNoGap(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		const target = 1500
+		seen := map[string]bool{}
+		for round := range 6 {
+			p := launch(t, append(e.flags(), "-refill-every", "100ms")...)
+			if round == 0 {
+				must[any](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/sequences/invoices"})
+				must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p", body: fmt.Sprintf(
+					`{"generator": {"kind": "sequence", "sequence": "invoices", "format": "INV-{n:6}"}, "refill": {"low": %d, "target": %d}}`, target-1, target)})
+			}
+			for range 3 {
+				r := request{method: "POST", path: "/v1/pools/p/claims", body: `{"count": 20}`, key: fmt.Sprint("order-", round)}
+				a, err := r.do(t.Context(), newClient(t), p.url)
+				if err == nil && a.status == http.StatusCreated {
+					for _, id := range decode[claimSeen](t, a.body).IDs {
+						seen[id] = true
+					}
+				}
+			}
+			p.kill()
+			if round%2 == 1 {
+				e.crash(t)
+			}
+		}
+		p := launch(t, e.flags()...)
+		for range 4 {
+			must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"})
+		}
+		level := sweptLevel(t, p, "p")
+		if level.Available != target || level.Claimed < len(seen) {
+			t.Errorf("level %+v after %d claims that were answered, want %d available", level, len(seen), target)
+		}
+		for n := 1; n <= level.Seeded; n++ {
+			must[idSeen](t, p, http.StatusOK, request{method: "GET", path: fmt.Sprintf("/v1/pools/p/ids?id=INV-%06d", n)})
+		}
+	})
+}
