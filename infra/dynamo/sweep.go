@@ -38,8 +38,8 @@ type sweep struct {
 	pool   alloc.PoolName
 	report alloc.SweepReport
 
-	deleted bool // the pool is: nothing is counted
-	left    bool // another run has work at once, beside what more says
+	deleted bool  // the pool is: nothing is counted
+	left    bool  // another run has work at once, beside what more says
 	voids   int64 // calls that keys given up have cost
 
 	held  int64           // as the return items say that were met, in this run and those before it that it goes on from
@@ -52,6 +52,10 @@ type sweep struct {
 	verified int    // how many this run has looked at
 	skipped  bool   // it has left out one from there on
 	begun    string // where it has begun with the return items
+
+	series  int64 // of the chunks that the rest is about
+	useless useless
+	turn    int64 // the chunk from which on some are checked next
 }
 
 // run does one kind of work after the other. That one fails does not keep the others waiting.
@@ -65,9 +69,11 @@ func (w *sweep) run(ctx context.Context) error {
 		return w.runDeleted(ctx)
 	}
 	unlock, from := w.s.sweepLock(ctx, w.pool)
-	w.held, w.verify = from.held, from.verify
-	w.begun = from.sk
-	defer func() { unlock(stop{w.more, w.held, w.verify}) }()
+	w.held, w.verify, w.begun = from.held, from.verify, from.sk
+	w.series, w.useless, w.turn = from.series, from.useless, from.turn
+	defer func() {
+		unlock(stop{sk: w.more, held: w.held, verify: w.verify, series: w.series, useless: w.useless, turn: w.turn})
+	}()
 	if err := w.mendCatalogue(ctx); err != nil {
 		return err
 	}

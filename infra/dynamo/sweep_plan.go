@@ -19,11 +19,6 @@ const (
 
 	// nearlyEmpty is how many chunks are left to lease when stock is taken back at once.
 	nearlyEmpty = 2
-
-	// checkNear and checkFar are how many chunks that are not leased yet are checked for listings of no use: where there
-	// are few that may have such, and where there are many.
-	checkNear = 100
-	checkFar  = 20
 )
 
 // plan is what a look at the queue has shown and what is to be done about it.
@@ -39,39 +34,6 @@ type plan struct {
 	left    bool      // there is more to be judged or listed, and nothing to be waited for
 
 	listed map[listing]bool // free IDs that are listed where they can be leased, or will be
-}
-
-// check looks at chunks that are not leased yet and may list what others list too: what they list of free IDs need not
-// be listed again, and the rest is of no use. Where there are many such chunks, it looks at the last ones alone.
-func (w *sweep) check(ctx context.Context, h *head, p *plan) error {
-	from, to := max(h.nx, h.dirtyFrom), h.dirtyTo
-	switch {
-	case h.dirtyTo <= h.nx:
-		return nil
-	case h.tl-h.nx <= checkNear:
-		from, to = h.nx, h.tl
-	case to-from > checkNear:
-		from = to - checkFar
-	}
-	v, err := w.s.window(ctx, h, from, to)
-	if err != nil {
-		return err
-	}
-	if err := w.mindHolds(ctx, v); err != nil {
-		return err
-	}
-	for _, c := range v.chunks {
-		for _, l := range c.listings {
-			standing := v.standing(l)
-			if standing == listingHeld || standing == listingSettled || p.listed[l] {
-				p.dead++
-				p.dirtyTo = c.n + 1
-				continue
-			}
-			p.listed[l] = true
-		}
-	}
-	return nil
 }
 
 // judge goes through the window from its low end. A chunk with nothing unsettled is passed, so is one that was leased so

@@ -147,16 +147,20 @@ func (w *sweep) mindHolds(ctx context.Context, v *view) error {
 	return firstOf(errs)
 }
 
-// stop is where a sweep stopped with the return items, "" for their end, how many of those up to there are held, and from
-// where on the IDs of holds are to be verified.
+// stop is where a sweep stopped with the return items, "" for their end, how many of those up to there are held, from
+// where on the IDs of holds are to be verified, and what is known of chunks that are not leased yet.
 type stop struct {
 	sk     string
 	held   int64
 	verify string
+
+	series  int64
+	useless useless
+	turn    int64
 }
 
-// AttrVerify is where the last sweep stopped verifying holds, of a lock.
-const AttrVerify = "vf"
+// attrVerify is where the last sweep stopped verifying holds, of a lock.
+const attrVerify = "vf"
 
 // sweepLock keeps two sweeps of a pool apart, so that they do not do the same work twice, and returns where the last
 // one stopped. It is not trusted: whoever has waited a while goes on without it, as it does when the lock cannot be had at
@@ -164,15 +168,15 @@ const AttrVerify = "vf"
 func (s *Store) sweepLock(ctx context.Context, pool alloc.PoolName) (unlock func(stop), from stop) {
 	token := string(alloc.NewToken())
 	for waited := time.Duration(0); waited < sweepPatience; waited += sweepPoll {
-		free, last := s.tryLock(ctx, pool, token)
-		if free {
-			return func(at stop) { s.unlock(ctx, pool, token, at) }, last
+		var free bool
+		if free, from = s.tryLock(ctx, pool, token); free {
+			return func(at stop) { s.unlock(ctx, pool, token, at) }, from
 		}
 		if s.wait(ctx, sweepPoll) != nil {
 			break
 		}
 	}
-	return func(stop) {}, stop{}
+	return func(stop) {}, stop{series: from.series, useless: from.useless, turn: from.turn}
 }
 
 // tryLock takes the lock, unless another sweep has it.
@@ -185,7 +189,10 @@ func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) 
 		err = s.table.Put(ctx, item(sweepLockKey(pool), mine), Absent(AttrPK))
 		old, met = refusedBy(err)
 	}
-	last.verify = it.Str(AttrVerify)
+	if met {
+		it = old
+	}
+	last = stop{verify: it.Str(attrVerify), series: it.Int(AttrSeries), useless: parseUseless(it.Str(attrUseless)), turn: it.Int(attrTurn)}
 	if sk := it.Str(AttrFrom); sk != "" {
 		last.sk, last.held = sk, it.Int(AttrHeld)
 	}
@@ -193,6 +200,9 @@ func (s *Store) tryLock(ctx context.Context, pool alloc.PoolName, token string) 
 }
 
 func (s *Store) unlock(ctx context.Context, pool alloc.PoolName, token string, at stop) {
-	set := map[string]any{AttrDue: int64(0), AttrFrom: at.sk, AttrHeld: at.held, AttrVerify: at.verify}
+	set := map[string]any{
+		AttrDue: int64(0), AttrFrom: at.sk, AttrHeld: at.held, attrVerify: at.verify,
+		AttrSeries: at.series, attrUseless: at.useless.String(), attrTurn: at.turn,
+	}
 	_, _ = s.table.Update(ctx, sweepLockKey(pool), Update{Set: set}, Eq(AttrToken, token)) //nolint:errcheck // it ends by itself
 }
