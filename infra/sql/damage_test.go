@@ -92,6 +92,14 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		"list jobs":         second(s.ListJobs(ctx, "", 10)),
 		"put part":          s.PutPart(ctx, "j", 0, alloc.Part{Data: []byte("a"), IDs: 1}),
 		"part":              second(s.Part(ctx, "j", 0)),
+		"open jobs":         second(s.OpenJobs(ctx, "", 10)),
+		"put input":         s.PutInput(ctx, "j", "0", []byte("a")),
+		"input":             second(s.Input(ctx, "j", "0")),
+		"change refill":     second(s.ChangeRefill(ctx, 0, alloc.Refill{Pool: "p", IDs: []alloc.ID{"a"}})),
+		"refill":            second(s.Refill(ctx, "p")),
+		"sample":            s.SampleSequence(ctx, "q", alloc.Sample{At: s.clock()}),
+		"samples":           second(s.PoolSamples(ctx, "p", s.clock().Add(-time.Hour), s.clock(), 10)),
+		"other samples":     second(s.SequenceSamples(ctx, "q", s.clock().Add(-time.Hour), s.clock(), 10)),
 		"walk":              walked(s.WalkIDs(ctx, "p", "", "", 100)),
 	}
 }

@@ -163,11 +163,12 @@ func (s *Store) PutInput(ctx context.Context, job alloc.JobID, name string, data
 	return err
 }
 
+const selectInput = `SELECT data FROM inputs JOIN jobs ON id = job WHERE job = $1 AND name = $2 AND created > $3`
+
 // Input reads a piece of a job's input.
 func (s *Store) Input(ctx context.Context, job alloc.JobID, name string) ([]byte, error) {
 	return read(ctx, s.reader, func(t *tx) (data []byte, err error) {
-		found, err := t.row(`SELECT data FROM inputs JOIN jobs ON id = job WHERE job = $1 AND name = $2 AND created > $3`,
-			[]any{job, name, s.jobsSince()}, &data)
+		found, err := t.row(selectInput, []any{job, name, s.jobsSince()}, &data)
 		if err == nil && !found {
 			err = alloc.JobNotFound(job)
 		}

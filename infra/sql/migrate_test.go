@@ -2,6 +2,7 @@ package sql
 
 import (
 	dbsql "database/sql"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -10,15 +11,11 @@ import (
 	"idpool/alloc"
 )
 
-// schema1 makes a database as the program of schema 1 left it.
-func schema1(t *testing.T) (path string) {
+// schema makes a database as the program of that schema left it, if it has grown from schema 1.
+func schema(t *testing.T, version int) (path string) {
 	t.Helper()
 	path = newFile(t)
 	steps, err := migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := os.ReadFile("testdata/schema1.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,17 +25,25 @@ func schema1(t *testing.T) (path string) {
 			return err
 		}
 		defer conn.Close()
-		if err := migrate(t.Context(), conn, steps[:1]); err != nil {
-			return err
+		for v := 1; v <= version; v++ {
+			rows, err := os.ReadFile(fmt.Sprintf("testdata/schema%d.sql", v))
+			if err != nil {
+				return err
+			}
+			if err := migrate(t.Context(), conn, steps[:v]); err != nil {
+				return err
+			}
+			if _, err := conn.ExecContext(t.Context(), string(rows)); err != nil {
+				return err
+			}
 		}
-		_, err = conn.ExecContext(t.Context(), string(rows))
-		return err
+		return nil
 	})
 	return path
 }
 
 func TestSchema1ComesThrough(t *testing.T) {
-	path := schema1(t)
+	path := schema(t, 1)
 	before := map[alloc.PoolName]map[alloc.State]alloc.Count{}
 	for _, pool := range []alloc.PoolName{"keeps", "forgets", "gone"} {
 		before[pool] = census(t, path, pool)
@@ -90,16 +95,65 @@ func TestSchema1ComesThrough(t *testing.T) {
 	}
 }
 
+func TestSchema2ComesThrough(t *testing.T) {
+	path := schema(t, 2)
+	now := time.Unix(1_800_000_100, 0)
+	s := openAt(t, Config{Path: path, Now: func() time.Time { return now }})
+	p, err := s.Pool(t.Context(), "licences")
+	want := alloc.PoolConfig{Policy: alloc.PolicyKeep, MaxBatch: 100, OnRelease: alloc.ReleaseRetires, RequireKey: true}
+	if err != nil || p.Config != want || p.Version != 3 {
+		t.Errorf("pool: got %+v and %v, want %+v at version 3", p, err, want)
+	}
+	done := alloc.Job{
+		ID: "06O8S6VK00BEAIQ59QGKI6LI8K", Kind: alloc.JobExport, Pool: "keeps", Format: "csv", By: "old", State: alloc.JobDone, Version: 3,
+		Created: moment(1800000022000000000), Updated: moment(1800000024000000000), Done: 8, Parts: 1,
+	}
+	if got, err := s.Job(t.Context(), done.ID); err != nil || !got.Equal(done) {
+		t.Errorf("job: got %+v and %v, want %+v", got, err, done)
+	}
+	if part, err := s.Part(t.Context(), done.ID, 0); err != nil || string(part.Data) != "id\n" || part.IDs != 8 || part.Tally != (alloc.Tally{}) {
+		t.Errorf("part: got %+v and %v", part, err)
+	}
+	open, err := s.OpenJobs(t.Context(), "", 10)
+	if err != nil || len(open) != 1 || open[0].State != alloc.JobRunning || open[0].Mark != "keeps-5" {
+		t.Fatalf("open jobs: got %+v and %v, want the one that runs", open, err)
+	}
+	open[0].State, open[0].Log = alloc.JobCancelled, []alloc.JobEvent{{At: now.UTC(), Text: "cancelled"}}
+	if _, err := s.ChangeJob(t.Context(), 2, open[0]); err != nil {
+		t.Errorf("a step of it: %v", err)
+	}
+	if r, err := s.Refill(t.Context(), "licences"); err != nil || r.Version != 0 {
+		t.Errorf("refill: got %+v and %v, want none", r, err)
+	}
+	c := alloc.PoolConfig{OnRelease: alloc.ReleaseRetires, Marks: alloc.Marks{Low: 10, Target: 20}}.WithDefaults()
+	c.Generator.Kind = "ulid"
+	if p, err := s.ChangePool(t.Context(), "licences", 3, c); err != nil || p.Config != c {
+		t.Errorf("change: got %+v and %v, want %+v", p, err, c)
+	}
+	if p, err := s.Pool(t.Context(), "licences"); err != nil || p.Config != c {
+		t.Errorf("after it: got %+v and %v, want %+v", p, err, c)
+	}
+	sweepOut(t, s, "licences")
+	wantCounts(t, s, path, "licences")
+	if l, err := s.Level(t.Context(), "licences"); err != nil || l.Available != 2 || l.Retired != 1 {
+		t.Errorf("level: got %+v and %v, want 2 free, 1 retired", l, err)
+	}
+}
+
 // The schema is the same whether a database grew into it or was made with it.
 func TestOldAndNewHaveOneSchema(t *testing.T) {
 	const all = `SELECT group_concat(type || ' ' || name || ' ' || sql, char(10)) FROM (SELECT * FROM sqlite_schema ORDER BY name)`
-	grown := schema1(t)
-	openAt(t, Config{Path: grown})
 	_, made := storeOn(t)
-	if got, want := ask[string](t, grown, all), ask[string](t, made, all); got != want {
-		t.Errorf("got the schema\n%s\nwant\n%s", got, want)
-	}
-	if got := ask[string](t, grown, `PRAGMA integrity_check`); got != "ok" {
-		t.Errorf("integrity: got %s", got)
+	for version := 1; version <= 2; version++ {
+		grown := schema(t, version)
+		openAt(t, Config{Path: grown})
+		if got, want := ask[string](t, grown, all), ask[string](t, made, all); got != want {
+			t.Errorf("from %d: got the schema\n%s\nwant\n%s", version, got, want)
+		}
+		for _, check := range []string{`PRAGMA integrity_check`, `SELECT coalesce((SELECT "table" FROM pragma_foreign_key_check), 'ok')`} {
+			if got := ask[string](t, grown, check); got != "ok" {
+				t.Errorf("from %d: %s: got %s", version, check, got)
+			}
+		}
 	}
 }

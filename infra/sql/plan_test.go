@@ -38,6 +38,15 @@ func TestPlansUseIndexes(t *testing.T) {
 		"expired jobs":       {expireJobs, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
 		"newest jobs":        {newestJobs, 2, "SCAN jobs"}, // backwards by its primary key
 		"older jobs":         {olderJobs, 3, "SEARCH jobs USING PRIMARY KEY (id<?)"},
+		"jobs that go on":    {openJobs, 3, "SEARCH jobs USING INDEX jobs_open (id>?)"},
+		"expired inputs":     {expireInputs, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
+		"piece of input":     {selectInput, 3, "SEARCH inputs USING INDEX sqlite_autoindex_inputs_1 (job=? AND name=?)"},
+		"refill":             {selectRefill, 1, "SEARCH refills USING INDEX sqlite_autoindex_refills_1 (pool=?)"},
+		"batch to be added":  {lookUpBatch, 2, "SEARCH i USING INDEX sqlite_autoindex_ids_1 (pool=? AND id=?) LEFT-JOIN"},
+		"samples of a pool":  {poolSamples, 6, "SEARCH pool_samples USING PRIMARY KEY (pool=? AND minute>? AND minute<?)"},
+		"other samples":      {sequenceSamples, 6, "SEARCH sequence_samples USING PRIMARY KEY (sequence=? AND minute>? AND minute<?)"},
+		"old samples":        {expirePoolSamples, 3, "SEARCH pool_samples USING PRIMARY KEY (pool=? AND minute<?)"},
+		"other old samples":  {expireSequenceSamples, 2, "SEARCH sequence_samples USING COVERING INDEX sequence_samples_minute (minute<?)"},
 		"old seed batches":   {expireBatches, 3, "SEARCH seed_batches USING COVERING INDEX seed_batches_at (pool=? AND at<?)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -18,12 +19,13 @@ import (
 	"idpool/alloc"
 )
 
-// TestMain runs the test binary as one of several processes when it is started with "claimer PATH" or "opener PATH".
+// TestMain runs the test binary as one of several processes when it is started with "claimer PATH", "filler PATH" or "opener PATH".
 func TestMain(m *testing.M) {
 	flag.Parse()
+	roles := map[string]func(string, io.Writer) error{"claimer": claimer, "filler": filler}
 	switch args := flag.Args(); {
-	case len(args) == 2 && args[0] == "claimer":
-		if err := claimer(args[1], os.Stdout); err != nil {
+	case len(args) == 2 && roles[args[0]] != nil:
+		if err := roles[args[0]](args[1], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -48,15 +50,17 @@ func opener(path string) string {
 	return errors.Join(errors.New("opened"), s.Close()).Error()
 }
 
-// process is a running claimer.
+// process is a running claimer or filler.
 type process struct {
 	cmd     *exec.Cmd
 	answers chan string // its lines, closed when there are no more
 }
 
-func start(t *testing.T, path string) *process {
+func start(t *testing.T, path string) *process { return startAs(t, "claimer", path) }
+
+func startAs(t *testing.T, role, path string) *process {
 	t.Helper()
-	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "claimer", path), answers: make(chan string)}
+	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], role, path), answers: make(chan string)}
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -62,6 +62,47 @@ func attempts(t *testing.T) []attempt {
 			}
 			return func() (any, error) { return s.CloseKey(t.Context(), *key, "token", []byte("answer")) }
 		}},
+		{"seeding", func(s *Store) func() (any, error) {
+			return func() (any, error) {
+				return s.Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "j", IDs: []alloc.ID{"new", "id-00001"}})
+			}
+		}},
+		{"seeding up to a level", func(s *Store) func() (any, error) {
+			return func() (any, error) {
+				return s.Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "j", IDs: []alloc.ID{"id-00001", "a", "b", "c"}, UpTo: 12})
+			}
+		}},
+		{"refill", func(s *Store) func() (any, error) {
+			return func() (any, error) {
+				return s.ChangeRefill(t.Context(), 0, alloc.Refill{Pool: "p", Batch: "b", IDs: []alloc.ID{"a", "b"}, UpTo: 12})
+			}
+		}},
+		{"refill that goes on", func(s *Store) func() (any, error) {
+			if _, err := s.ChangeRefill(t.Context(), 0, alloc.Refill{Pool: "p", Batch: "b", IDs: []alloc.ID{"a", "b"}, UpTo: 12}); err != nil {
+				t.Fatal(err)
+			}
+			return func() (any, error) { return s.ChangeRefill(t.Context(), 1, alloc.Refill{Pool: "p", Dry: "no more"}) }
+		}},
+		{"piece of input", func(s *Store) func() (any, error) {
+			running(t, s, "j")
+			return func() (any, error) { return nil, s.PutInput(t.Context(), "j", "0", []byte("1,a")) }
+		}},
+		{"part", func(s *Store) func() (any, error) {
+			running(t, s, "j")
+			return func() (any, error) {
+				return nil, s.PutPart(t.Context(), "j", 0, alloc.Part{Tally: alloc.Tally{Added: 1}})
+			}
+		}},
+		{"step of a job", func(s *Store) func() (any, error) {
+			j := running(t, s, "j")
+			j.Tally.Added, j.Log = 7, []alloc.JobEvent{{At: j.Created, Text: "went on"}}
+			return func() (any, error) { return s.ChangeJob(t.Context(), 1, j) }
+		}},
+		{"sample of a sequence", func(s *Store) func() (any, error) {
+			return func() (any, error) {
+				return nil, s.SampleSequence(t.Context(), "q", alloc.Sample{At: time.Unix(60, 0), Used: 1})
+			}
+		}},
 		{"sweep", func(s *Store) func() (any, error) {
 			c := claimed(t, s, batch)
 			settle(t, s, alloc.EventRelease, "p", c.Token, c.IDs...)
@@ -71,6 +112,17 @@ func attempts(t *testing.T) []attempt {
 			}
 		}},
 	}
+}
+
+// running makes a job that seeds.
+func running(t *testing.T, s *Store, id alloc.JobID) alloc.Job {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Second)
+	j := alloc.Job{ID: id, Kind: alloc.JobSeed, Pool: "p", By: "test", State: alloc.JobRunning, Created: now, Updated: now}
+	if err := s.CreateJob(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	return j
 }
 
 // A fault at every single statement of a call, in both forms: the error says truly whether something may have been done,
@@ -168,6 +220,11 @@ func contents(t *testing.T, path string) (all string) {
 		`SELECT group_concat(hash || token) FROM claim_keys`,
 		`SELECT group_concat(low || '-' || high || token) FROM leases`,
 		`SELECT group_concat(hash || token || done || shared || CAST(answer AS TEXT)) FROM kept_keys`,
+		`SELECT group_concat(pool || version || batch || ids || dry) FROM refills`,
+		`SELECT group_concat(id || version || tally || log) FROM jobs`,
+		`SELECT group_concat(job || k || tally) FROM parts`,
+		`SELECT group_concat(job || name || CAST(data AS TEXT)) FROM inputs`,
+		`SELECT group_concat(sequence || minute || at || used) FROM sequence_samples`,
 	} {
 		all += fmt.Sprintln(ask[string](t, path, `SELECT coalesce((`+query+`), '')`))
 	}
