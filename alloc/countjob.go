@@ -64,7 +64,9 @@ func (s *Service) CountPool(ctx context.Context, r CountRequest) (Job, error) {
 func (s *Service) countAtOnce(ctx context.Context, j Job) Job {
 	soon, cancel := context.WithTimeout(ctx, countNow)
 	defer cancel()
-	over := func() bool { return soon.Err() != nil }
+	begin, cancel := endingBefore(soon, tendMargin)
+	defer cancel()
+	over := func() bool { return begin.Err() != nil }
 	for range countSteps {
 		after, err := s.advance(soon, j, over)
 		if err != nil {

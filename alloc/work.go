@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	workMargin  = time.Second     // before the deadline, for word of what is left
+	workMargin  = time.Second     // before the deadline, for word of what is left; no step begins tendMargin before that
 	workTries   = 3               // of a step that fails, before the schedule is left to come back to the job
 	workBackOff = time.Second     // after the first of them; twice as long after each
 	maxBackOff  = 8 * time.Second // whatever the engine asks for
@@ -42,7 +42,9 @@ func (s *Service) Work(ctx context.Context, step Step) error {
 func (s *Service) workUntil(ctx context.Context, j Job) error {
 	inTime, cancel := endingBefore(ctx, workMargin)
 	defer cancel()
-	over := func() bool { return inTime.Err() != nil }
+	begin, cancel := endingBefore(inTime, tendMargin)
+	defer cancel()
+	over := func() bool { return begin.Err() != nil }
 	for failed := 0; !over(); {
 		after, err := s.advance(inTime, j, over)
 		j = after
@@ -60,7 +62,7 @@ func (s *Service) workUntil(ctx context.Context, j Job) error {
 			if failed++; failed == workTries {
 				return err
 			}
-			s.pause(inTime, min(maxBackOff, max(asError(err).RetryAfter, workBackOff<<(failed-1))))
+			s.pause(begin, min(maxBackOff, max(asError(err).RetryAfter, workBackOff<<(failed-1))))
 		}
 	}
 	return s.handOn(ctx, j.ID)
