@@ -39,6 +39,12 @@ FORMATS = {
     "idpool-unicode": st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffd")),
     "idpool-csv": st.lists(PLAIN, min_size=1, max_size=20).map(lambda ids: "".join(f"{i},1\r\n" for i in ["code", *ids])),
     "idpool-lines": st.lists(PLAIN, min_size=2, max_size=20).map("\n".join),
+    "idpool-alphabet": st.sampled_from(["", "0123456789", "ABCDEFGHJKMNPQRSTUVWXYZ23456789", "01"]),
+    "idpool-prefix": st.text("ABC-/_", max_size=8),
+    "idpool-separator": st.sampled_from(["", "-", ".", "/"]),
+    "idpool-word": st.text("BDFXY", min_size=2, max_size=6),
+    "idpool-number-format": st.sampled_from(["{n}", "INV-{yyyy}-{n:6}", "{yy}{mm}/{n:4}"]),
+    "idpool-zone": st.sampled_from(["", "UTC", "Europe/Berlin", "America/New_York"]),
 }
 for name, strategy in FORMATS.items():
     schemathesis.openapi.format(name, strategy)
@@ -55,10 +61,36 @@ def whole(value):
     return value
 
 
+# What each kind of generator has, and what it has at least.
+MEMBERS = {
+    "random": ["alphabet", "prefix", "without_ambiguous", "block"],
+    "sequence": ["overflow"],
+    "uuidv7": [],
+    "ulid": [],
+}
+LEAST = {"random": {"length": 40}, "sequence": {"sequence": "bills", "format": "INV-{yyyy}-{n:9}"}}
+
+
+def filled(body):
+    """A generator has what its kind has, fits its pool, and has marks to fill the pool between."""
+    made = body["generator"]
+    kind = made["kind"]
+    body = {k: v for k, v in body.items() if k not in ("policy", "fold_case")}
+    kept = {k: v for k, v in made.items() if k in MEMBERS[kind]}
+    if kept.get("alphabet") == "01" or not kept.get("block", True):
+        kept.pop("without_ambiguous", None)
+        kept.pop("block", None)
+    return body | {"generator": {"kind": kind} | kept | LEAST.get(kind, {}), "refill": {"low": 2, "target": 5}}
+
+
 def consistent(body):
-    """A number to begin with is not above the last one, and a credential ends in the future."""
+    """A number to begin with is not above the last one, a credential ends in the future, only a table has columns, and a generator fits."""
     if not isinstance(body, dict):
         return body
+    if isinstance(body.get("generator"), dict):
+        body = filled(body)
+    if body.get("format") == "text" or body.get("header") is False:
+        body = {k: v for k, v in body.items() if k != "column"}
     if "expires_at" in body:
         body = body | {"expires_at": "2099-12-31T23:59:59Z"}
     if "limit" in body:
@@ -110,6 +142,9 @@ def at_home(operation, path):
     return {name: last[name] if named(value) else value for name, value in path.items()}
 
 
+# Times of which one is before the other.
+PERIOD = {"from": "2026-01-01T00:00:00Z", "until": "2099-12-31T23:59:59Z"}
+
 # The key of the examples would be that of an earlier request nearly always: each request gets its own.
 EXAMPLE_KEY = "order-4711"
 ORDERS = itertools.count()
@@ -134,6 +169,9 @@ def map_case(context, case):
     if not good:
         return case
     body = consistent(whole(case.body))
+    if operation == "previewPool" and isinstance(body, dict) and not body.get("generator"):
+        body = body | {"generator": {"kind": "ulid"}, "refill": {"low": 2, "target": 5}}
+        body = filled(body)
     if repr(body) != repr(case.body):
         case.body = body
     if case.query:
@@ -142,6 +180,15 @@ def map_case(context, case):
             kept.pop("header", None)
         if case.media_type != "text/csv" or kept.get("header") == "false":
             kept.pop("column", None)
+        if "until" in kept or "from" in kept:
+            kept |= {name: at for name, at in PERIOD.items() if name in kept}
         if kept != case.query:
             case.query = kept
     return case
+
+
+@schemathesis.hook
+def before_add_examples(context, examples):
+    """Examples that are put together of those of members are no generator unless they fit; map_case does not come to them."""
+    for case in examples:
+        case.body = consistent(case.body)
