@@ -27,16 +27,29 @@ var (
 // plant is a Service on a clock over a model with a pool that is filled, and the sequence of its generator.
 type plant struct {
 	*alloc.Service
-	t     testing.TB
+	t     failer
 	ctx   context.Context
 	clock *alloctest.Clock
 	model *alloctest.Model
 	store *alloctest.Faulty // between the Service and the model
 }
 
+// failer is what tests and those of drawn cases have in common.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
 func newPlant(t testing.TB, config alloc.PoolConfig) *plant {
 	t.Helper()
-	p := &plant{t: t, ctx: asAdmin(t.Context()), clock: alloctest.NewClock()}
+	return newPlantFor(t, t.Context(), config)
+}
+
+func newPlantFor(t failer, ctx context.Context, config alloc.PoolConfig) *plant {
+	t.Helper()
+	p := &plant{t: t, ctx: asAdmin(ctx), clock: alloctest.NewClock()}
 	p.model = alloctest.NewModel(p.clock.Now)
 	p.store = alloctest.NewFaulty(p.model, nil)
 	p.Service = p.another(p.store)
