@@ -61,7 +61,7 @@ func newCredentialID(intent Token) CredentialID {
 // check refuses what is no ID of a credential: there is none.
 func (id CredentialID) check() error {
 	if len(id) != secretIDLen || !lettered(string(id)) {
-		return Errorf(CodeCredentialNotFound, "there is no credential %s; list them to see which there are", quoteShort(string(id)))
+		return CredentialNotFound(id)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ package alloc
 // and the checks of pools and sequences.
 
 // VersionMismatch refuses a change that was made against another version than the present one. what is the kind of the
-// thing: pool, sequence, credential or job.
+// thing: pool, sequence, credential, job or refill.
 func VersionMismatch(what, name string, current Version) *Error {
 	e := Errorf(CodeVersionMismatch, "the %s %q was changed since: it is at version %d now; read it again and repeat the change", what, name, current)
 	e.Current = current
@@ -25,4 +25,9 @@ func KeyEnded() *Error {
 func JobNotFound(id JobID) *Error {
 	return Errorf(CodeJobNotFound, "there is no job %s, or it is older than %d days; list the jobs to see which there are",
 		quoteShort(string(id)), int(JobRetention.Hours())/24)
+}
+
+// CredentialNotFound is for a credential that was never made.
+func CredentialNotFound(id CredentialID) *Error {
+	return Errorf(CodeCredentialNotFound, "there is no credential %s; list them to see which there are", quoteShort(string(id)))
 }

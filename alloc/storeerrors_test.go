@@ -18,6 +18,9 @@ func TestErrorsOfEveryStoreSayWhatToDo(t *testing.T) {
 	if e := JobNotFound(long); !strings.Contains(e.Message, "older than 7 days") || len(e.Message) > 200 {
 		t.Errorf("%q", e.Message)
 	}
+	if e := CredentialNotFound(CredentialID(long)); e.Code != CodeCredentialNotFound || !strings.Contains(e.Message, "list them") || len(e.Message) > 200 {
+		t.Errorf("%q", e.Message)
+	}
 	if e := KeyMismatch(); e.Code != CodeKeyMismatch || !strings.Contains(e.Message, "use a new key") {
 		t.Errorf("%+v", e)
 	}

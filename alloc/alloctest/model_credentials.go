@@ -37,7 +37,7 @@ func (m *Model) Credential(ctx context.Context, id alloc.CredentialID) (found al
 	err = m.step(ctx, func(d *modelData) error {
 		c, ok := d.credentials[id]
 		if !ok {
-			return noCredential(id)
+			return alloc.CredentialNotFound(id)
 		}
 		found = c
 		found.Scopes = slices.Clone(c.Scopes)
@@ -51,7 +51,7 @@ func (m *Model) ChangeCredential(ctx context.Context, from alloc.Version, c allo
 	err = m.step(ctx, func(d *modelData) error {
 		before, ok := d.credentials[c.ID]
 		if !ok {
-			return noCredential(c.ID)
+			return alloc.CredentialNotFound(c.ID)
 		}
 		c.Client, c.Created, c.Version, c.Scopes = before.Client, before.Created, from+1, slices.Clone(c.Scopes)
 		if repeat := cmp.Equal(before, c); !repeat {
@@ -102,8 +102,4 @@ func (m *Model) SharedSecret(ctx context.Context) (secret []byte, err error) {
 		return nil
 	})
 	return secret, err
-}
-
-func noCredential(id alloc.CredentialID) error {
-	return alloc.Errorf(alloc.CodeCredentialNotFound, "there is no credential %q", id)
 }

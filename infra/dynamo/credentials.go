@@ -84,7 +84,7 @@ func (s *Store) Credential(ctx context.Context, id alloc.CredentialID) (alloc.Cr
 	case err != nil:
 		return alloc.Credential{}, err
 	case it == nil:
-		return alloc.Credential{}, noCredential(id)
+		return alloc.Credential{}, alloc.CredentialNotFound(id)
 	}
 	return decodeCredential(id, it)
 }
@@ -101,7 +101,7 @@ func (s *Store) ChangeCredential(ctx context.Context, from alloc.Version, c allo
 	case !met:
 		return alloc.Credential{}, err
 	case old == nil:
-		return alloc.Credential{}, noCredential(c.ID)
+		return alloc.Credential{}, alloc.CredentialNotFound(c.ID)
 	case old.has(set):
 		return decodeCredential(c.ID, old)
 	}
@@ -182,10 +182,6 @@ func (it Item) has(attrs map[string]any) bool {
 		}
 	}
 	return true
-}
-
-func noCredential(id alloc.CredentialID) error {
-	return alloc.Errorf(alloc.CodeCredentialNotFound, "there is no credential %q", id)
 }
 
 // nanos is a time as stored: 0 for none.

@@ -33,7 +33,7 @@ func (t *tx) credential(id alloc.CredentialID) (alloc.Credential, error) {
 		return alloc.Credential{}, err
 	}
 	if len(found) == 0 {
-		return alloc.Credential{}, alloc.Errorf(alloc.CodeCredentialNotFound, "there is no credential %q; list them to see which there are", id)
+		return alloc.Credential{}, alloc.CredentialNotFound(id)
 	}
 	return found[0], nil
 }
