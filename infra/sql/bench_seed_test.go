@@ -55,7 +55,7 @@ func insertAll(ctx context.Context, db *dbsql.DB, stmt *dbsql.Stmt, ids []alloc.
 	if err != nil {
 		return err
 	}
-	defer t.Rollback() //nolint:errcheck // after the commit there is nothing to roll back
+	defer t.Rollback() // after the commit there is nothing to roll back
 	in := t.StmtContext(ctx, stmt)
 	for _, id := range ids {
 		if _, err := in.ExecContext(ctx, id); err != nil {
