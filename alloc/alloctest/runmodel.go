@@ -31,7 +31,7 @@ func runModel(tb testing.TB, fixture Fixture) {
 			"repeat a claim":  m.repeatClaim,
 			"seed":            m.seed,
 			"inspect":         m.inspect,
-			"settle":          m.settle,
+			"settle":          m.settleAndFill,
 			"settle some":     m.settleSome,
 			"settle more":     m.settleSome,
 			"settle late":     m.settleLate,
@@ -67,6 +67,7 @@ type machine struct {
 
 	keyedOrders []alloc.ClaimOrder
 	tokens      []alloc.Token // of the attempts on kept keys
+	refills     []alloc.SeedBatch
 }
 
 func newMachine(tb checkTB, f Fixture, clock *Clock, run int) *machine {

@@ -100,12 +100,15 @@ func (m *machine) forgetGone(pool alloc.PoolName, ids []alloc.ID) {
 }
 
 func (m *machine) seedIDs(pool alloc.PoolName, job alloc.JobID, ids []alloc.ID) {
-	b := alloc.SeedBatch{Pool: pool, Job: job, IDs: ids}
-	what := fmt.Sprintf("Seed of %s by %s with %v", pool, job, ids)
+	m.seedBatch(m.stores[0], alloc.SeedBatch{Pool: pool, Job: job, IDs: ids})
+}
+
+func (m *machine) seedBatch(s alloc.Store, b alloc.SeedBatch) {
+	what := fmt.Sprintf("Seed of %s by %s up to %d with %v", b.Pool, b.Job, b.UpTo, b.IDs)
 	want, wantErr := m.model.Seed(m.ctx(), b)
-	got, gotErr := m.stores[0].Seed(m.ctx(), b)
+	got, gotErr := s.Seed(m.ctx(), b)
 	for n := 0; repeatable(gotErr) && n < patience; n++ {
-		got, gotErr = m.stores[0].Seed(m.ctx(), b)
+		got, gotErr = s.Seed(m.ctx(), b)
 	}
 	m.same(what, gotErr, wantErr)
 	if gotErr != nil {
@@ -114,7 +117,7 @@ func (m *machine) seedIDs(pool alloc.PoolName, job alloc.JobID, ids []alloc.ID) 
 	if diff := cmp.Diff(want, got); diff != "" {
 		m.w.Fatalf("%s (-model +got):\n%s", what, diff)
 	}
-	m.w.book.seeded(pool, ids, got)
+	m.w.book.seeded(b.Pool, b.IDs, got)
 }
 
 func (m *machine) inspect(t *rapid.T) {

@@ -39,8 +39,9 @@ var upToRaceCases = []testCase{
 				w.Errorf("outcomes of one of many runs of a batch: got %s, want 20 added, 40 unneeded", got)
 			}
 		})
-		w.stands("p", level, level)
+		w.there("p", level, level)
 		w.seedsAs(w.open(), b, "20 added, 40 unneeded")
+		equal(w, w.drain(w.open(), "p"), level, "IDs that can be claimed")
 	}},
 	{"C38 batches up to a level beside plain seedings add no more than to the level, and those all", func(w *world) {
 		const level, each, plain = 24, 30, 5
@@ -103,10 +104,10 @@ var upToRaceCases = []testCase{
 			}
 			all += alloc.Count(added[j].Load())
 		}
-		if all < level || all > level+10 {
+		if all < 10 || all > level+10 {
 			w.Errorf("IDs added up to %d and 10 plainly: got %d", level, all)
 		}
-		w.stands("p", all, all)
+		w.there("p", all, all)
 		equal(w, w.drain(w.open(), "p"), all, "IDs that can be claimed")
 	}},
 	{"batches up to a level beside claims lose no ID, and end at the level when the claims are over", func(w *world) {
@@ -189,7 +190,7 @@ var upToRaceCases = []testCase{
 			added += w.addedBy(w.open(), b)
 		}
 		equal(w, added, int64(level-4), "IDs that the batches say they added")
-		w.stands("p", level, level)
+		w.there("p", level, level)
 		equal(w, w.drain(w.open(), "p"), level, "IDs that can be claimed")
 	}},
 	{"C11 a batch that was held for hours on its way adds what is needed then", func(w *world) {
