@@ -123,19 +123,11 @@ type Part struct {
 // newIntent makes a token that begins with the time, so that what is named after it sorts by that: 48 bits of
 // milliseconds, then 80 random ones.
 func newIntent(at time.Time) Token {
-	b := stamp(at)
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
 	rand.Read(b[6:]) // never returns an error
 	return Token(encodeBits(b))
 }
-
-// stamp is a time as an intent begins with it, and zeros.
-func stamp(at time.Time) (b [16]byte) {
-	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMilli())<<16)
-	return b
-}
-
-// beginning is the least ID of a job whose intent was made at that time.
-func beginning(at time.Time) JobID { return JobID(encodeBits(stamp(at))) }
 
 // newJobID names a job after the intent, so that every attempt makes the same one.
 func newJobID(intent Token, now time.Time) JobID {

@@ -52,7 +52,7 @@ func (h *hand) begin(ctx context.Context, step alloc.Step) {
 	ctx, h.kill = context.WithCancel(ctx)
 	h.busy, h.dead = true, false
 	go func() {
-		h.Work(ctx, step) //nolint:errcheck // what it comes to is seen by the job
+		h.Work(ctx, step) // what it comes to is seen by the job
 		h.done <- struct{}{}
 	}()
 	h.await()

@@ -66,8 +66,13 @@ func TestOvertakenStepsAreDropped(t *testing.T) {
 	m.post.take()
 	before := len(m.store.Calls())
 	for _, step := range []alloc.Step{
-		{Job: running.ID, Version: 0}, {Job: running.ID, Version: 2}, {Job: cancelled.ID, Version: 2}, {Job: receiving.ID, Version: receiving.Version},
-		{Job: alloc.JobID(alloc.NewIntent(m.clock.Now())), Version: 1}, {Job: "no job", Version: 1}, {},
+		{Job: running.ID, Version: 0},
+		{Job: running.ID, Version: 2},
+		{Job: cancelled.ID, Version: 2},
+		{Job: receiving.ID, Version: receiving.Version},
+		{Job: alloc.JobID(alloc.NewIntent(m.clock.Now())), Version: 1},
+		{Job: "no job", Version: 1},
+		{},
 	} {
 		if err := m.Work(m.ctx, step); err != nil {
 			t.Errorf("%+v: %v", step, err)
@@ -172,7 +177,7 @@ func TestWorkOnAStepThatFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, step := range m.post.take() {
-				m.Work(m.ctx, step) //nolint:errcheck // fails
+				m.Work(m.ctx, step) // fails
 			}
 		}
 		now = m.now(t, gone.ID)
