@@ -40,6 +40,18 @@ func (sd *seeding) pin(ctx context.Context, f *found) (now Item, err error) {
 	return now, err
 }
 
+// letGoSince reads an ID that another batch had put before it was parked, and returns it if it has become loose.
+func (sd *seeding) letGoSince(ctx context.Context, f *found) (now Item, err error) {
+	err = sd.insist(ctx, func() (err error) {
+		now, err = sd.s.table.Get(ctx, idKey(sd.pool, f.listing.id))
+		return err
+	})
+	if err != nil || !loose(now) {
+		return nil, err
+	}
+	return now, nil
+}
+
 // setPut takes a loose ID of this batch back, or makes one of another batch this one's: batch is then what it is named
 // after. Where it is not as it was found, it is returned as it is.
 func (sd *seeding) setPut(ctx context.Context, l listing, it Item, batch string) (now Item, err error) {

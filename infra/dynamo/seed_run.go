@@ -279,6 +279,7 @@ type toList struct {
 // sort notes the outcomes of a group, and says what is to be listed.
 func (sd *seeding) sort(ctx context.Context, g *group) (toList, error) {
 	list := toList{unsure: map[string][]listing{}}
+	clear(sd.others) // one that is parked may have been opened since
 	for i := range g.found {
 		unsure, err := sd.unsure(ctx, g, i)
 		if err != nil {
@@ -312,16 +313,23 @@ func (sd *seeding) unsure(ctx context.Context, g *group, i int) (bool, error) {
 			return false, nil
 		}
 		other, err := sd.finished(ctx, f.doubt)
-		if err != nil || !other.open && (f.run == "" || other.runs[f.run]) {
+		if err != nil {
 			return false, err
 		}
-		if !other.fills {
+		open := other.open || f.run != "" && !other.runs[f.run]
+		var now Item
+		switch {
+		case open && !other.fills:
 			return true, nil
+		case open:
+			now, err = sd.pin(ctx, f)
+		case other.parked:
+			now, err = sd.letGoSince(ctx, f)
 		}
-		now, err := sd.pin(ctx, f)
 		if now == nil && err == nil {
-			return true, nil
+			return open, nil
 		}
+		clear(sd.others)
 		if *f, err = sd.orKnown(ctx, f.listing.id, now, g.look, err); err != nil {
 			return false, err
 		}
@@ -369,12 +377,13 @@ func (sd *seeding) publish(ctx context.Context, g *group) error {
 
 // otherJob is how far a job has come with its batches for this pool, but for this one.
 type otherJob struct {
-	open  bool            // one was not carried to its end: what it has put may not be listed
-	fills bool            // one of these has UpTo: it may let go what it has put
-	runs  map[string]bool // those that have carried one to its end
+	open   bool            // one was not carried to its end: what it has put may not be listed
+	fills  bool            // one of these has UpTo: it may let go what it has put
+	parked bool            // one is, and has let go what it had put and did not list
+	runs   map[string]bool // those that have carried one to its end, or parked it
 }
 
-// finished reads how far a job has come. It is asked after an ID of its was seen.
+// finished reads how far a job has come. It is asked after the IDs of a group were seen.
 func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) {
 	if other := sd.others[job]; other != nil {
 		return other, nil
@@ -394,6 +403,7 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 			switch state := it.Str(AttrState); {
 			case state == batchDone, state == batchParked:
 				other.runs[runTag(it.Str(AttrRun))] = true
+				other.parked = other.parked || state == batchParked
 			case it.Key() != sd.key:
 				other.open, other.fills = true, other.fills || it.Int(AttrUpTo) > 0
 			}

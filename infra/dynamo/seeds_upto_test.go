@@ -281,6 +281,42 @@ func TestWhatAnotherSeedingIsAboutToListIsNotLetGo(t *testing.T) {
 	}
 }
 
+// A seeding meets an ID when that is put, and asks after its batch when that is parked.
+func TestWhatIsLetGoWhileAnotherSeedingLooksAtItIsAddedByThat(t *testing.T) {
+	b := newBench(t)
+	b.pool(alloc.PoolConfig{MaxBatch: 1000})
+	asks, parked, done := make(chan bool), make(chan bool), make(chan bool)
+	asked := false
+	table := dynamotest.NewFaults(b.mem, func(c dynamotest.Call) dynamotest.Fault {
+		if !asked && c.Op == dynamotest.OpQuery {
+			asked = true
+			close(asks)
+			<-parked
+		}
+		return dynamotest.None
+	})
+	var outcomes []alloc.SeedOutcome
+	got := b.filledBeside(refill(20, 10), func() {
+		b.seed(b.open(), "first", someIDs(10))
+		go func() {
+			defer close(done)
+			var err error
+			outcomes, err = processAt(b.TB, table, b.clock.Now).Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "plain", IDs: refillIDs(4)})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		<-asks
+	})
+	close(parked)
+	<-done
+	if got[alloc.SeedUnneeded] != 20 || !slices.Equal(outcomes, slices.Repeat([]alloc.SeedOutcome{alloc.SeedAdded}, 4)) {
+		t.Errorf("outcomes: got %v of the refill, want all unneeded, and %v of the seeding, want 4 added", got, outcomes)
+	}
+	b.level(alloc.Level{Available: 14, Seeded: 14})
+	b.walks(14)
+}
+
 func TestARefillPutsNoMoreIDsThanAreMissingAndCostsLittleMore(t *testing.T) {
 	b := newBench(t)
 	b.pool(alloc.PoolConfig{MaxBatch: 1000})
