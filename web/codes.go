@@ -10,7 +10,7 @@ import (
 const (
 	CodeNotFound             alloc.Code = "not_found"              // no such route
 	CodeMethodNotAllowed     alloc.Code = "method_not_allowed"     // the route has other methods: see Allow
-	CodeTooLarge             alloc.Code = "too_large"              // body above MaxBody
+	CodeTooLarge             alloc.Code = "too_large"              // body above MaxBody, or file above MaxUpload
 	CodeUnsupportedMediaType alloc.Code = "unsupported_media_type" // a body of a type that the route does not read
 	CodeVersionRequired      alloc.Code = "version_required"       // a change that does not say which version it changes
 )
