@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -63,6 +64,23 @@ func TestAllClientsMakeSoManyJobsInAnHour(t *testing.T) {
 	w.clock.Advance(time.Hour)
 	if err := w.makeAndCancel(t, "new"); err != nil {
 		t.Errorf("after an hour: %v", err)
+	}
+}
+
+// All clients together have so many jobs that wait for their end as one request can look at.
+func TestAllClientsWaitForSoManyJobs(t *testing.T) {
+	w := newWorks(t, 3)
+	for i := range 1000 {
+		at := w.clock.Now().Add(time.Duration(i) * time.Millisecond)
+		j := alloc.Job{ID: alloc.JobID(alloc.NewIntent(at)), Kind: alloc.JobExport, Pool: pool, Format: "lines", By: alloc.ClientID(fmt.Sprint("client-", i)), State: alloc.JobQueued, Created: at, Updated: at}
+		if err := w.model.CreateJob(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.clock.Advance(2 * time.Hour)
+	_, err := w.Export(w.ctx, anExport)
+	if e := wantCode(t, err, alloc.CodeBusy); e.RetryAfter == 0 {
+		t.Error("there should be a hint")
 	}
 }
 

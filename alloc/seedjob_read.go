@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,13 +53,11 @@ func goOn(j Job) (*seedFile, error) {
 	}
 	r.column = j.Column
 	words := strings.Split(j.Mark, ",")
-	if len(words) != 3 {
-		return nil, Errorf(CodeInternal, "how the file of the job is read on is not known")
-	}
-	if _, err := fmt.Sscanf(words[0], "%d", &r.comma); err != nil {
+	comma, err := strconv.ParseInt(words[0], 10, 32)
+	if err != nil || len(words) != 3 {
 		return nil, Errorf(CodeInternal, "how the file of the job is read on is not known").Because(err)
 	}
-	r.ends, r.cut = lineEnd(words[1]), words[2] == "cut"
+	r.comma, r.ends, r.cut = rune(comma), lineEnd(words[1]), words[2] == "cut"
 	return r, nil
 }
 

@@ -288,16 +288,56 @@ func TestASeedingWhosePieceIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.start(t, j)
-	s, err := alloc.NewService(alloc.Config{Store: m.model, Now: m.clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range alloc.MaxJobTries {
-		if _, err := s.Tend(m.ctx); err != nil {
+		if _, err := newTimed(t, m).Tend(m.ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if now := m.now(t, j.ID); now.State != alloc.JobFailed || !strings.Contains(now.Failure, "missing") {
 		t.Errorf("the job is %+v", now)
 	}
+}
+
+// A record of a job that was damaged is a fault of ours, and never read as something else.
+func TestADamagedMark(t *testing.T) {
+	m := newMill(t, alloc.PoolConfig{})
+	for _, mark := range []string{"", "0", "0,lf", "x,lf,whole", "0,lf,whole,cut", "99999999999,lf,whole"} {
+		j := m.file(t, alloc.SeedFormat{}, "A1\n")
+		j.Mark = mark
+		if _, err := m.model.ChangeJob(t.Context(), j.Version, j); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, m.receive(j.ID, 1, "A2\n"), alloc.CodeInternal)
+		if _, err := m.CancelJob(m.ctx, j.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, mark := range []string{"x", "-1", "1", "1.5"} {
+		j := m.file(t, alloc.SeedFormat{}, "A1\n")
+		m.start(t, j)
+		j = m.now(t, j.ID)
+		j.Mark = mark
+		if _, err := m.model.ChangeJob(t.Context(), j.Version, j); err != nil {
+			t.Fatal(err)
+		}
+		m.post.take()
+		for range alloc.MaxJobTries {
+			if r, err := newTimed(t, m).Tend(m.ctx); err != nil || len(r.Jobs) != 1 || !alloc.Is(r.Jobs[0].Err, alloc.CodeInternal) {
+				t.Fatalf("with the mark %q: %+v, %v", mark, r.Jobs, err)
+			}
+		}
+		if now := m.now(t, j.ID); now.State != alloc.JobFailed || now.Done != 0 {
+			t.Errorf("with the mark %q the job is %+v", mark, now)
+		}
+	}
+}
+
+// newTimed is a Service without a queue, on the clock of the mill.
+func newTimed(t testing.TB, m *mill) *alloc.Service {
+	t.Helper()
+	s, err := alloc.NewService(alloc.Config{Store: m.model, Now: m.clock.Now, Encoders: encoders})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -26,7 +26,7 @@ type TendReport struct {
 	Pools     []PoolStanding     // of the pools that are not deleted, in the order of their names
 	Sequences []SequenceStanding // of the sequences that are not deleted, in the order of their names
 	Open      int                // jobs that have not ended
-	Oldest    time.Time          // when the one of these that has stood still longest was last changed; zero for none
+	Oldest    time.Time          // when the one of these that has stood still longest was last changed, but for those that wait for their file; zero for none
 	Sent      int                // jobs that stood still, and were sent to the queue again
 }
 
