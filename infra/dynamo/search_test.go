@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -116,4 +117,59 @@ func TestAVoidKeyOfADeletedPoolIsSettled(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	b.sweep()
 	b.refuse(b.open(), o, alloc.CodePoolDeleted)
+}
+
+// C39: what is left of a large pool lies scattered in the memory of dead processes and among what is taken. Many processes
+// at once get all of it, each claim within a bounded number of calls, and nobody runs after the others for ever.
+func TestC39TheLastHundredthOfALargePoolForManyProcessesAtOnce(t *testing.T) {
+	const size, left, callers = 20_000, 200, 40
+	b := filled(t, size, alloc.PoolConfig{MaxBatch: 1000})
+	s := b.open()
+	for range (size - left) / 100 {
+		if b.head().Int(dynamo.AttrNext)%50 == 0 {
+			b.clock.Advance(3 * time.Minute)
+			b.sweep()
+		}
+		b.claim(s, want(99))
+		b.claim(b.open(), want(1)) // it leases a chunk, and is never heard of again
+	}
+	b.clock.Advance(15 * time.Minute)
+	b.sweep()
+	var most atomic.Int64
+	var got, lost atomic.Int64
+	var all sync.WaitGroup
+	for range callers {
+		var calls atomic.Int64
+		table := dynamotest.Through(func(ctx context.Context, c dynamotest.Call) dynamotest.Answer {
+			calls.Add(1)
+			return c.Do(ctx, b.table)
+		})
+		p := processAt(t, table, b.clock.Now)
+		all.Go(func() {
+			for {
+				calls.Store(0)
+				c, err := p.Claim(t.Context(), want(1))
+				for now, was := calls.Load(), most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+					continue
+				}
+				if alloc.Is(err, alloc.CodeBusy) {
+					continue
+				}
+				if err != nil {
+					refused(t, err, alloc.CodePoolExhausted)
+					return
+				}
+				got.Add(1)
+				lost.Add(int64(c.Lost))
+			}
+		})
+	}
+	all.Wait()
+	if got.Load() != left {
+		t.Errorf("got %d IDs, want the %d that were left", got.Load(), left)
+	}
+	t.Logf("at most %d calls a claim; %d IDs tried in vain", most.Load(), lost.Load())
+	if most.Load() > 300 || lost.Load() > 10*left {
+		t.Errorf("a claim made up to %d calls, and %d IDs were tried in vain: want at most 300, and ten for each claimed", most.Load(), lost.Load())
+	}
 }

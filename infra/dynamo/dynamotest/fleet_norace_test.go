@@ -1,0 +1,5 @@
+//go:build !race
+
+package dynamotest
+
+const raced = false
