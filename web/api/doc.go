@@ -8,5 +8,7 @@
 // If-Match; the adapter sees to both (keyed.go), so that no endpoint can forget it. A GET with a key is answered as if it
 // had none. Every list can be had as CSV, and goes on from the cursor that each page gives (list.go).
 //
+// A body is JSON of at most 1 MiB, but for files: those have up to 4 MiB, and one above 1 MiB becomes a job (seedings.go).
+//
 // openapi.yaml is the contract. Its tests hold the table against it, and every request and answer of the other tests.
 package api
