@@ -59,7 +59,9 @@ func TestForecasts(t *testing.T) {
 }
 
 func TestBurns(t *testing.T) {
-	ago := func(d time.Duration, used alloc.Count) alloc.Sample { return alloc.Sample{At: noon.Add(-d), Used: used} }
+	ago := func(d time.Duration, used alloc.Count) alloc.Sample {
+		return alloc.Sample{At: noon.Add(-d), Used: used}
+	}
 	const hour, day = time.Hour, 24 * time.Hour
 	for _, c := range []struct {
 		name      string
@@ -70,24 +72,39 @@ func TestBurns(t *testing.T) {
 		{"no samples", nil, 10, alloc.Burn{}, alloc.Burn{}},
 		{"a pool of a minute and a half", []alloc.Sample{ago(90*time.Second, 0)}, 50, alloc.Burn{}, alloc.Burn{}},
 		{
-			"a pool of two minutes", []alloc.Sample{ago(2*time.Minute, 0), ago(time.Minute, 5)}, 10,
-			alloc.Burn{Span: 2 * time.Minute, Used: 10, PerHour: 300}, alloc.Burn{Span: 2 * time.Minute, Used: 10, PerHour: 300},
+			"a pool of two minutes",
+			[]alloc.Sample{ago(2*time.Minute, 0), ago(time.Minute, 5)},
+			10,
+			alloc.Burn{Span: 2 * time.Minute, Used: 10, PerHour: 300},
+			alloc.Burn{Span: 2 * time.Minute, Used: 10, PerHour: 300},
 		},
 		{
-			"both windows", []alloc.Sample{ago(25*hour, 0), ago(24*hour, 100), ago(2*hour, 200), ago(hour, 280), ago(time.Minute, 340)}, 340,
-			alloc.Burn{Span: hour, Used: 60, PerHour: 60}, alloc.Burn{Span: day, Used: 240, PerHour: 10},
+			"both windows",
+			[]alloc.Sample{ago(25*hour, 0), ago(24*hour, 100), ago(2*hour, 200), ago(hour, 280), ago(time.Minute, 340)},
+			340,
+			alloc.Burn{Span: hour, Used: 60, PerHour: 60},
+			alloc.Burn{Span: day, Used: 240, PerHour: 10},
 		},
 		{
-			"the day alone", []alloc.Sample{ago(12*hour, 100)}, 340,
-			alloc.Burn{}, alloc.Burn{Span: 12 * hour, Used: 240, PerHour: 20},
+			"the day alone",
+			[]alloc.Sample{ago(12*hour, 100)},
+			340,
+			alloc.Burn{},
+			alloc.Burn{Span: 12 * hour, Used: 240, PerHour: 20},
 		},
 		{
-			"more came back than was used", []alloc.Sample{ago(20*hour, 500), ago(hour, 300), ago(time.Minute, 200)}, 180,
-			alloc.Burn{Span: hour - time.Minute}, alloc.Burn{Span: 20*hour - time.Minute},
+			"more came back than was used",
+			[]alloc.Sample{ago(20*hour, 500), ago(hour, 300), ago(time.Minute, 200)},
+			180,
+			alloc.Burn{Span: hour - time.Minute},
+			alloc.Burn{Span: 20*hour - time.Minute},
 		},
 		{
-			"a seeding that no sweep has counted looks like a return", []alloc.Sample{ago(hour, 100), ago(30*time.Minute, 150)}, -800,
-			alloc.Burn{Span: 30 * time.Minute, Used: 50, PerHour: 100}, alloc.Burn{Span: 30 * time.Minute, Used: 50, PerHour: 100},
+			"a seeding that no sweep has counted looks like a return",
+			[]alloc.Sample{ago(hour, 100), ago(30*time.Minute, 150)},
+			-800,
+			alloc.Burn{Span: 30 * time.Minute, Used: 50, PerHour: 100},
+			alloc.Burn{Span: 30 * time.Minute, Used: 50, PerHour: 100},
 		},
 	} {
 		queries := 0
@@ -115,7 +132,7 @@ func TestForecastsOfADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := alloctest.NewModel(nil)
 		s, ctx := newService(t, m), asAdmin(t.Context())
-		if _, _, err := s.CreatePool(ctx, pool, filled(1000, 1200, random)); err != nil {
+		if _, _, err := s.CreatePool(ctx, pool, filled(200, 240, random)); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := s.CreateSequence(ctx, sequence, alloc.SequenceConfig{Limit: 100_000}); err != nil {
@@ -147,7 +164,7 @@ func TestForecastsOfADay(t *testing.T) {
 		if err != nil || f.Burns[0].PerHour < 118 || f.Burns[0].PerHour > 122 || f.Burns[1].PerHour < 60 || f.Burns[1].PerHour > 65 || !f.Known || f.Never {
 			t.Fatalf("the pool's forecast is %+v, %v", f, err)
 		}
-		if left, ok := f.Runway(); !ok || left < 8*time.Hour || left > 10*time.Hour || f.Latest.Sub(f.At) < 16*time.Hour || f.Latest.Sub(f.At) > 20*time.Hour {
+		if left, ok := f.Runway(); !ok || left < 97*time.Minute || left > 122*time.Minute || f.Latest.Sub(f.At) < 3*time.Hour || f.Latest.Sub(f.At) > 4*time.Hour {
 			t.Errorf("the pool with %d IDs lasts for %s, at most until %s", f.Available, left, f.Latest)
 		}
 		f, err = s.SequenceForecast(ctx, sequence)

@@ -94,7 +94,8 @@ func TestMarksAtTheRatesOfTheMoment(t *testing.T) {
 // The highest target is the one that the generator's own check still allows.
 func TestTheHighestTarget(t *testing.T) {
 	for _, g := range []generator.Config{
-		digits(2), digits(5), {Kind: generator.Random, Alphabet: "abc", Length: 9, Block: "ab"},
+		digits(2), digits(5),
+		{Kind: generator.Random, Alphabet: "abc", Length: 9, Block: "ab"},
 		{Kind: generator.Sequence, Sequence: "s", Format: "{n:3}"},
 	} {
 		g = g.WithDefaults()

@@ -151,7 +151,7 @@ func TestRefillsInAnyOrder(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %s claims %t", g.Kind, g.Format, claims), func(t *testing.T) {
 				rapid.Check(t, func(draw *rapid.T) {
 					target := alloc.Count(rapid.SampledFrom([]int{2, 12, 12, 60}).Draw(draw, "target"))
-					s := &stage{plant: newPlantFor(draw, t.Context(), filled((target+1)/2, target, g)), draw: draw, target: target, claimed: map[alloc.ID]bool{}}
+					s := &stage{plant: newPlantFor(t.Context(), draw, filled((target+1)/2, target, g)), draw: draw, target: target, claimed: map[alloc.ID]bool{}}
 					s.play(claims)
 					s.finish()
 					s.sequenceState(alloc.SequenceActive)

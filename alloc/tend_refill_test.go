@@ -44,10 +44,10 @@ type failer interface {
 
 func newPlant(t testing.TB, config alloc.PoolConfig) *plant {
 	t.Helper()
-	return newPlantFor(t, t.Context(), config)
+	return newPlantFor(t.Context(), t, config)
 }
 
-func newPlantFor(t failer, ctx context.Context, config alloc.PoolConfig) *plant {
+func newPlantFor(ctx context.Context, t failer, config alloc.PoolConfig) *plant {
 	t.Helper()
 	p := &plant{t: t, ctx: asAdmin(ctx), clock: alloctest.NewClock()}
 	p.model = alloctest.NewModel(p.clock.Now)
