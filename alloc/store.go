@@ -56,11 +56,17 @@ type Pools interface {
 	// ListPools returns at most limit pools in the order of their names, after the name given; deleted ones included.
 	ListPools(ctx context.Context, after PoolName, limit int) ([]Pool, error)
 
-	// Level reads how full the pool is at a cost that does not depend on its size. Right after Sweep, with no claim
-	// since and no stock in anybody's memory, Available and all counts are exact; but where much is left, Available may
-	// count an ID twice that came back or was listed again, until its turn comes; where much is held, Held may count a hold
-	// that a crash cut off in the middle of its confirmation or retirement, as long; and a crash in the middle of a
-	// retirement may leave what it retired among the claimed until an audit counts anew. CodePoolNotFound.
+	// Level reads how full the pool is at a cost that does not depend on its size. Right after a Sweep that left no work, with
+	// no claim since and no stock in anybody's memory, Available and all counts are exact, but for this:
+	//   - where more than 2,000 IDs are left to be taken into memory, Available may count an ID twice that came back or was
+	//     listed again, until a Sweep has looked at it. Each looks at the 400 listed last and at 400 more in turn. Only IDs that an
+	//     environment claims out of stock that is older than two minutes come to be counted so: at most what there is of such
+	//     stock, and not more than a fiftieth of the pool in the simulated fleet of infra/dynamo/dynamotest;
+	//   - where more than 500 are held, Held may count a hold that a crash cut off in the middle of its confirmation or
+	//     retirement, until its turn: each Sweep verifies 500;
+	//   - a crash in the middle of a retirement may leave what it retired among the claimed until an audit counts anew.
+	// From then on until the next Sweep, Available is too low by what was taken into memory and what came back, and too high by
+	// what is claimed out of memory: at most so much, and never for longer. CodePoolNotFound.
 	Level(ctx context.Context, name PoolName) (Level, error)
 }
 
@@ -123,8 +129,8 @@ type Claims interface {
 
 	// Sweep does what keeps the pool healthy: it publishes again what sleeping or dead environments took into memory
 	// and did not claim, finishes what is on its way back, settles batches given up, and counts. Any number at once is
-	// harmless. After Sweep every free ID can be claimed, and stays so. Its cost is bounded; More says that another
-	// run has work. Calls and Writes are what it cost. For each minute in which it runs, but for a deleted pool, it keeps a
+	// harmless. After Sweep every free ID can be claimed, and stays so. Its cost is bounded, for each kind of work by itself, so
+	// that none waits for another; More says that another run has work. Calls and Writes are what it cost. For each minute in which it runs, but for a deleted pool, it keeps a
 	// Sample of the pool, SampleRetention long. It works in every state of the pool; of a deleted one it finishes what was on its way, so that no key
 	// stays CodeKeyBusy, and nothing becomes claimable. CodePoolNotFound, CodePoolRebuilding, CodePoolDamaged.
 	Sweep(ctx context.Context, pool PoolName) (SweepReport, error)
