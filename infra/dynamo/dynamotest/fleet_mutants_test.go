@@ -66,7 +66,7 @@ func TestMutantsOfTheFleetAreCaught(t *testing.T) {
 
 // smallFleet is a fleet of a few hours in which the schedule always fires twice and keys come again often.
 func smallFleet(seed uint64) fleetPlan {
-	return fleetPlan{seed: seed, minutes: 4 * 60, envs: 40, perMinute: 25, low: 600, target: 1000, twice: 100, again: 400}
+	return fleetPlan{seed: seed, minutes: 4 * 60, envs: 40, perMinute: 25, low: 600, target: 1000, twice: 100, again: 400, mostUnits: 1.5}
 }
 
 func TestASmallFleetOfWhichNothingIsLeftOutBreaksNothing(t *testing.T) {

@@ -45,6 +45,9 @@ type fleetPlan struct {
 	twice       int // per cent of the minutes in which the schedule fires twice at once
 	again       int // per mille of the keys that come again though they were answered
 
+	// mostUnits is what a claim may cost on its own path, for each ID, beside the put of its key and of each hold.
+	mostUnits float64
+
 	// What is left out of the protocol; nil for nothing.
 	mutate         func(dynamo.Table) dynamo.Table // of all
 	mutateSchedule func(dynamo.Table) dynamo.Table // of the schedule
