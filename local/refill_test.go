@@ -22,8 +22,10 @@ type refillSeen struct {
 func TestC38ManyRefillsAndSeedsEndAtTheTarget(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		p := launch(t, append(e.flags(), "-refill-every", "100ms")...)
-		must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p",
-			body: `{"generator": {"kind": "random", "length": 10, "prefix": "V-", "check": "mod37_36"}, "refill": {"low": 300, "target": 1200}}`})
+		must[poolSeen](t, p, http.StatusCreated, request{
+			method: "PUT", path: "/v1/pools/p",
+			body: `{"generator": {"kind": "random", "length": 10, "prefix": "V-", "check": "mod37_36"}, "refill": {"low": 300, "target": 1200}}`,
+		})
 		var all sync.WaitGroup
 		for i := range 6 {
 			all.Go(func() { must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"}) })

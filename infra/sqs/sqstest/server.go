@@ -41,7 +41,7 @@ func Start(t testing.TB) *Server {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	target := r.Header.Get("X-Amz-Target")
-	var in struct{ QueueUrl, MessageBody string } //nolint:revive // the protocol's name
+	var in struct{ QueueUrl, MessageBody string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		return err
 	}

@@ -1,0 +1,107 @@
+package dynamo
+
+import (
+	"context"
+
+	"idpool/alloc"
+)
+
+// What a run of a seeding finds out about runs before it: of its own batch, and of other jobs.
+
+// finished reads how far a job has come. It is asked after the IDs of a group were seen.
+func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) {
+	if other := sd.others[job]; other != nil {
+		return other, nil
+	}
+	other := &otherJob{runs: map[string]bool{}}
+	q := Query{PK: batchKey(job, sd.pool, "").PK, From: batchPrefix(sd.pool), To: batchPrefix(sd.pool) + "~"}
+	for {
+		var page Page
+		err := sd.insist(ctx, func() (err error) {
+			page, err = sd.s.table.Query(ctx, q)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range page.Items {
+			switch state := it.Str(AttrState); {
+			case state == batchDone, state == batchParked:
+				other.runs[runTag(it.Str(AttrRun))] = true
+				other.parked = other.parked || state == batchParked
+			case it.Key() != sd.key:
+				other.open, other.fills = true, other.fills || it.Int(AttrUpTo) > 0
+			}
+		}
+		if !page.More || len(page.Items) == 0 {
+			sd.others[job] = other
+			return other, nil
+		}
+		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
+	}
+}
+
+// findListed reads the chunks since the batch began, where an earlier run may have published some of it.
+func (sd *seeding) findListed(ctx context.Context) error {
+	sd.listed = map[alloc.ID]int64{}
+	if !sd.tried {
+		return nil
+	}
+	h, err := sd.s.poolHead(ctx, sd.pool)
+	if err != nil {
+		return err
+	}
+	if h, err = sd.s.settleTail(ctx, h); err != nil {
+		return err
+	}
+	sd.head = h
+	from := sd.from
+	if h.series != sd.series {
+		from = 0
+	}
+	const stretch = 1000
+	for ; from < h.tl; from += stretch {
+		var keys []Key
+		for n := from; n < min(from+stretch, h.tl); n++ {
+			keys = append(keys, chunkKey(sd.pool, h.series, n))
+		}
+		items, err := sd.s.getAll(ctx, keys)
+		if err != nil {
+			return err
+		}
+		for _, it := range items {
+			if it.Str(AttrBatch) != sd.tag {
+				continue
+			}
+			for _, l := range decodeChunk(0, it).listings {
+				sd.listed[l.id] = max(sd.listed[l.id], l.gen)
+			}
+		}
+	}
+	return nil
+}
+
+// report answers a batch that was carried to its end before, by the run given. whole is false where another run has put
+// an ID that may not be listed.
+func (sd *seeding) report(ctx context.Context, finisher string) (whole bool, err error) {
+	states := make(map[alloc.ID]Item, len(sd.ids))
+	if err := sd.insist(ctx, func() error { return sd.s.readIDs(ctx, sd.pool, sd.ids, states) }); err != nil {
+		return false, err
+	}
+	whole = true
+	for i, id := range sd.ids {
+		it := states[id]
+		_, run := batchOf(it)
+		switch state := it.Str(AttrState); {
+		case sd.owns(it) && state == StateFree && run != "" && run != runTag(finisher):
+			whole = false
+		case !sd.keyless && (it == nil || it.Str(AttrJob) == sd.job):
+			sd.outcomes[i] = alloc.SeedAdded
+		case it == nil || state == StateFree || state == StateReturning || state == StateForgotten:
+			sd.outcomes[i] = alloc.SeedDuplicate
+		default:
+			sd.outcomes[i] = alloc.SeedConflict
+		}
+	}
+	return whole, nil
+}
