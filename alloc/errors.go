@@ -84,6 +84,10 @@ type Error struct {
 	// IDs are those for which an order was refused, with the reason for each; with the codes of Refused.
 	IDs []IDFault
 
+	// Throttle is why the engine refused, in its own words, such as TableWriteKeyRangeThroughputExceeded; with CodeThrottled, for
+	// logs and metrics. "" where it gave no reason.
+	Throttle string
+
 	Cause error
 }
 

@@ -22,6 +22,7 @@ type monitor struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	stolen   prometheus.Counter
+	throttle *prometheus.CounterVec
 	queue    func() int
 
 	mu     sync.Mutex
@@ -42,7 +43,8 @@ func newMonitor(queue func() int) *monitor {
 		}, []string{"operation"}),
 		stolen: prometheus.NewCounter(prometheus.CounterOpts{Name: "idpool_stolen_total", Help: "IDs that were tried and found taken by somebody else."}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.stolen, m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.throttle = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "idpool_throttled_total", Help: "Requests that the table refused because of load, by its reason."}, []string{"throttle"})
+	m.registry.MustRegister(m.requests, m.duration, m.stolen, m.throttle, m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -60,6 +62,8 @@ func (m *monitor) request(_ time.Time, event []slog.Attr) []slog.Attr {
 			took = a.Value.Float64()
 		case web.KeyStolen:
 			m.stolen.Add(float64(a.Value.Int64()))
+		case web.KeyThrottle:
+			m.throttle.WithLabelValues(a.Value.String()).Inc()
 		}
 	}
 	m.requests.WithLabelValues(operation, outcome).Inc()

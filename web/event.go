@@ -27,7 +27,8 @@ const (
 	KeyPool         = "pool"
 	KeySequence     = "sequence"
 	KeyCount        = "count"
-	KeyStolen       = "stolen" // IDs that were tried and found taken by somebody else
+	KeyStolen       = "stolen"   // IDs that were tried and found taken by somebody else
+	KeyThrottle     = "throttle" // why the engine refused because of load, in its own words
 	KeyOperation    = "operation"
 	KeyOutcome      = "outcome"  // see Outcome
 	KeyKeyed        = "keyed"    // an Idempotency-Key came with it; never the key

@@ -83,6 +83,9 @@ func Describe(w http.ResponseWriter, r *http.Request, err error) Problem {
 	if p.Status >= http.StatusInternalServerError {
 		Note(r.Context(), slog.String(KeyError, e.Error()))
 	}
+	if e.Throttle != "" {
+		Note(r.Context(), slog.String(KeyThrottle, e.Throttle))
+	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	if p.CurrentVersion != 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -63,8 +64,10 @@ func throttled(err error) *alloc.Error {
 			after = 5 * time.Second
 		}
 	}
-	return alloc.Errorf(alloc.CodeThrottled, "the store is asked for more than it takes at present; try again in a moment").
+	e := alloc.Errorf(alloc.CodeThrottled, "the store is asked for more than it takes at present; try again in a moment").
 		After(after).Because(&throttleError{reasons: reasons, err: err})
+	e.Throttle = strings.Join(slices.Compact(slices.Sorted(slices.Values(reasons))), " ")
+	return e
 }
 
 // throttleError shows the reasons in the log.

@@ -130,7 +130,7 @@ func TestAThrottleTellsItsReasonsAndALongerWaitForALimitOfTheAccount(t *testing.
 				w := &wire{answer: always(func() (*http.Response, error) { return fault(400, kind, "", more) })}
 				_, err := wired(t, w).Get(t.Context(), aKey)
 				e, ok := errors.AsType[*alloc.Error](err)
-				if !ok || e.Code != alloc.CodeThrottled || e.RetryAfter != want || !strings.Contains(e.Cause.Error(), reason) {
+				if !ok || e.Code != alloc.CodeThrottled || e.RetryAfter != want || e.Throttle != reason {
 					t.Errorf("%s with %s: got %#v, want throttled with the reason, after %v", kind, reason, err, want)
 				}
 			})

@@ -35,8 +35,14 @@ var measured = []metric{
 	{"stolen", "Count"}, // IDs that were tried and found taken by somebody else
 }
 
-// requests is the metric that counts the events.
-const requests = "requests"
+// requests is the metric that counts the events, and throttled the one that counts those that the table refused because of
+// load, by the reason that it gave.
+const (
+	requests  = "requests"
+	throttled = "throttled"
+
+	dimThrottle = "throttle"
+)
 
 // directive says what of a line is a metric; see the specification of the embedded metric format.
 type directive struct {
@@ -50,11 +56,12 @@ type metadata struct {
 	CloudWatchMetrics []directive
 }
 
-func embedded(at time.Time, dimensions []string, metrics []metric) slog.Attr {
-	return slog.Any("_aws", metadata{
-		Timestamp:         at.UnixMilli(),
-		CloudWatchMetrics: []directive{{Namespace: Namespace, Dimensions: [][]string{dimensions}, Metrics: metrics}},
-	})
+func embedded(at time.Time, directives ...directive) slog.Attr {
+	return slog.Any("_aws", metadata{Timestamp: at.UnixMilli(), CloudWatchMetrics: directives})
+}
+
+func direct(dimensions []string, metrics ...metric) directive {
+	return directive{Namespace: Namespace, Dimensions: [][]string{dimensions}, Metrics: metrics}
 }
 
 // Embedded returns the attributes that make metrics of an event with the attributes given. It is for web.Options.Metrics,
@@ -76,5 +83,11 @@ func (s Set) Embedded(at time.Time, event []slog.Attr) []slog.Attr {
 			metrics = append(metrics, m)
 		}
 	}
-	return []slog.Attr{slog.String(dimTable, s.Table), slog.Int(requests, 1), embedded(at, eventDimensions(), metrics)}
+	line := []slog.Attr{slog.String(dimTable, s.Table), slog.Int(requests, 1)}
+	directives := []directive{direct(eventDimensions(), metrics...)}
+	if has[dimThrottle] {
+		line = append(line, slog.Int(throttled, 1))
+		directives = append(directives, direct([]string{dimTable, dimThrottle}, metric{throttled, "Count"}))
+	}
+	return append(line, embedded(at, directives...))
 }

@@ -68,8 +68,13 @@ func TestTheLineOfARequest(t *testing.T) {
 // What the format says: a metric and a dimension are members of the line itself, a metric is a number, a dimension a text.
 func TestEveryMetricAndDimensionIsInTheLine(t *testing.T) {
 	handlers := map[string]http.HandlerFunc{
-		"a success":  func(w http.ResponseWriter, r *http.Request) { web.Note(r.Context(), slog.Int(web.KeyStolen, 0)) },
-		"a refusal":  func(w http.ResponseWriter, r *http.Request) { web.WriteError(w, r, alloc.Exhausted("p", 1)) },
+		"a success": func(w http.ResponseWriter, r *http.Request) { web.Note(r.Context(), slog.Int(web.KeyStolen, 0)) },
+		"a refusal": func(w http.ResponseWriter, r *http.Request) { web.WriteError(w, r, alloc.Exhausted("p", 1)) },
+		"a throttle": func(w http.ResponseWriter, r *http.Request) {
+			e := alloc.Errorf(alloc.CodeThrottled, "later")
+			e.Throttle = "TableWriteKeyRangeThroughputExceeded"
+			web.WriteError(w, r, e)
+		},
 		"a panic":    func(http.ResponseWriter, *http.Request) { panic("x") },
 		"a long one": func(_ http.ResponseWriter, r *http.Request) { web.SetOperation(r.Context(), "tend") },
 	}
@@ -93,22 +98,24 @@ func TestEveryMetricAndDimensionIsInTheLine(t *testing.T) {
 			if err := json.Unmarshal(text, &said); err != nil {
 				t.Fatal(err)
 			}
-			if len(said.AWS.CloudWatchMetrics) != 1 || said.AWS.Timestamp < 1e12 {
+			if n := 1 + len(regexp.MustCompile(`"throttle":`).FindAll(text, -1)); len(said.AWS.CloudWatchMetrics) != n || said.AWS.Timestamp < 1e12 {
 				t.Fatalf("no metrics: %s", text)
 			}
 			d := said.AWS.CloudWatchMetrics[0]
 			if d.Namespace != "idpool" || !slices.Equal(d.Dimensions[0], []string{"table", web.KeyOperation, web.KeyOutcome}) {
 				t.Errorf("namespace %q, dimensions %v", d.Namespace, d.Dimensions)
 			}
-			for _, name := range d.Dimensions[0] {
-				if text, ok := members[name].(string); !ok || text == "" {
-					t.Errorf("the dimension %s is %v", name, members[name])
+			for _, d := range said.AWS.CloudWatchMetrics {
+				for _, name := range d.Dimensions[0] {
+					if text, ok := members[name].(string); !ok || text == "" {
+						t.Errorf("the dimension %s is %v", name, members[name])
+					}
 				}
-			}
-			units := []string{"Count", "Milliseconds"}
-			for _, m := range d.Metrics {
-				if _, ok := members[m.Name].(float64); !ok || !slices.Contains(units, m.Unit) {
-					t.Errorf("the metric %s in %s is %v", m.Name, m.Unit, members[m.Name])
+				units := []string{"Count", "Milliseconds"}
+				for _, m := range d.Metrics {
+					if _, ok := members[m.Name].(float64); !ok || !slices.Contains(units, m.Unit) {
+						t.Errorf("the metric %s in %s is %v", m.Name, m.Unit, members[m.Name])
+					}
 				}
 			}
 		})

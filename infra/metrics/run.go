@@ -151,7 +151,7 @@ func (s Set) line(at time.Time, values []Value, dimensions ...slog.Attr) []slog.
 		line = append(line, slog.Float64(v.Name, v.Of))
 		metrics[i] = metric{v.Name, v.Unit}
 	}
-	return append(line, embedded(at, names, metrics))
+	return append(line, embedded(at, direct(names, metrics...)))
 }
 
 func one(is bool) int {
