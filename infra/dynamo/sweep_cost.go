@@ -7,13 +7,11 @@ import (
 	"idpool/alloc"
 )
 
-// What a sweep may cost, in calls of the table: at most maxSweepCalls, beside the repeats of calls that failed. Each kind
+// What a sweep may cost, in calls of the table: at most 25,000, beside the repeats of calls that failed. Each kind
 // of work has a share of its own, after which it leaves the rest to the next run: so however much there is of one kind,
 // the others have their turn in the same run. A share is overstepped by what was begun: one key that was given up, one
 // page of return items, one slice of the window.
 const (
-	maxSweepCalls = 25_000
-
 	voidsShare   = 3_000 // keys given up
 	returnsShare = 6_000 // releases, and holds that are over
 	tidyShare    = 4_000 // what is leased, listed and counted

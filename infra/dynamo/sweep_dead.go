@@ -41,7 +41,7 @@ func (u useless) String() string {
 
 func parseUseless(text string) useless {
 	u := useless{}
-	for _, part := range strings.Fields(text) {
+	for part := range strings.FieldsSeq(text) {
 		n, count, _ := strings.Cut(part, ".")
 		at, err := strconv.ParseInt(n, 36, 64)
 		many, err2 := strconv.ParseInt(count, 36, 64)

@@ -55,10 +55,9 @@ type life struct {
 
 // grant is an ID in the hands of a client.
 type grant struct {
-	token  alloc.Token
-	until  time.Time // it is held until then; zero for good
-	letGo  bool      // its owner has asked to release it
-	change bool      // the outcome of a settlement is not known
+	token alloc.Token
+	until time.Time // it is held until then; zero for good
+	letGo bool      // its owner has asked to release it
 }
 
 // sweepMark is how much had happened when a sweep began.
