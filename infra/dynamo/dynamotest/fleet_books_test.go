@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -416,9 +417,24 @@ func (b *books) audit() {
 		}
 	}
 	if seeded := int(b.head.Int(dynamo.AttrSeeded)); total < seeded || found < len(b.grants) {
-		b.failed("%d IDs were seeded, %d are there; of the %d that were answered %d", seeded, total, len(b.grants), found)
+		b.failed("%d IDs were seeded, %d are there; of the %d that were answered %d; counted twice: %v", seeded, total, len(b.grants), found, b.countedTwice())
 	}
 	if orphans > b.unheardOf+maxInFlight {
 		b.failed("%d IDs are taken by nobody, and claims can have left %d", orphans, b.unheardOf)
 	}
+}
+
+// countedTwice is of which IDs several chunks say that they were added, and which chunks these are.
+func (b *books) countedTwice() map[alloc.ID][]string {
+	by := map[alloc.ID][]string{}
+	b.mem.Each(func(it dynamo.Item) {
+		if kindOf(it.Key()) != kindChunk || it.Int(dynamo.AttrSeeded) == 0 {
+			return
+		}
+		for _, l := range listingsOf(it) {
+			by[l.id] = append(by[l.id], fmt.Sprintf("chunk %d of batch %s", chunkNumber(it.Key()), it.Str(dynamo.AttrBatch)))
+		}
+	})
+	maps.DeleteFunc(by, func(_ alloc.ID, chunks []string) bool { return len(chunks) < 2 })
+	return by
 }
