@@ -70,6 +70,7 @@ test-race:
 test-template:
 	$(call say,sam validate --lint)
 	$(SAM) validate --lint
+	$(SAM) validate --lint --template infra/observability.yaml
 
 .PHONY: test-schemathesis
 test-schemathesis: build-local ## schemathesis: the local program by its own contract, with requests that it makes up
