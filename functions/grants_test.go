@@ -251,6 +251,18 @@ func TestGrantsAreHeldAgainstCalls(t *testing.T) {
 	}
 }
 
+// TestWhatIsReadInPartsOfManyMayBeReadAlone holds for each function: a read of many items that has one to read is another call.
+func TestWhatIsReadInPartsOfManyMayBeReadAlone(t *testing.T) {
+	for _, function := range []string{"AllocateFunction", "AdminFunction", "RefillFunction", "WorkerFunction"} {
+		grants := templateGrants(t, function)
+		for _, g := range grants {
+			if g.action == "dynamodb:BatchGetItem" && !slices.Contains(grants, grant{"dynamodb:GetItem", g.pattern}) {
+				t.Errorf("%s may read %s in parts of many, and not alone", function, g.pattern)
+			}
+		}
+	}
+}
+
 func TestGrantsThatCannotBeJudgedAreRefused(t *testing.T) {
 	const keys = `"ForAllValues:StringLike": { "dynamodb:LeadingKeys": "P#*#R" }`
 	tests := []struct{ name, old, new, want string }{

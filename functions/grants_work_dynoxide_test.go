@@ -108,6 +108,10 @@ func (s *system) workOn(t *testing.T) {
 			q.Take() // what was done by somebody else
 		}
 	}
+	call(t, s.admin, 201, httpEvent("PUT", path("pools/one"), ""))
+	call(t, s.admin, 200, httpEvent("POST", path("pools/one/seed"), `{"ids": ["A"]}`))
+	s.exported(t, "one") // a part of many that is one alone is read by itself
+	s.deliver(t)
 	s.standStill(t)
 	opened := said(t, call(t, s.admin, 201, httpEvent("POST", path("pools/file-worker/seedings"), `{"format": "text"}`)), "id")
 	call(t, s.admin, 200, httpEvent("POST", path("jobs/%s/cancel", opened), ""))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/metrics"
+	"idpool/infra/sqs"
 	"idpool/web"
 )
 
@@ -69,6 +71,21 @@ func (m *monitor) request(_ time.Time, event []slog.Attr) []slog.Attr {
 	m.requests.WithLabelValues(operation, outcome).Inc()
 	m.duration.WithLabelValues(operation).Observe(took / 1000)
 	return nil
+}
+
+// counted is work that counts as requests do in the log of the function worker.
+func (m *monitor) counted(work sqs.Work) sqs.Work {
+	return func(ctx context.Context, s alloc.Step) error {
+		begin := time.Now()
+		err := work(ctx, s)
+		outcome := "carried_out"
+		if err != nil {
+			outcome = "failed"
+		}
+		m.requests.WithLabelValues("work", outcome).Inc()
+		m.duration.WithLabelValues("work").Observe(time.Since(begin).Seconds())
+		return err
+	}
 }
 
 // ran keeps what a run of the schedule has said.

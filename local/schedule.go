@@ -26,7 +26,7 @@ func work(ctx context.Context, svc *alloc.Service, queue *sqs.Local, every time.
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
-			queue.Run(ctx, svc.Work, stepTime, func(s alloc.Step, err error) {
+			queue.Run(ctx, seen.counted(svc.Work), stepTime, func(s alloc.Step, err error) {
 				logger.WarnContext(ctx, "a step of a job failed; it is tried again", "job", s.Job, "error", err)
 			})
 		})
@@ -63,11 +63,11 @@ func schedule(ctx context.Context, svc *alloc.Service, every time.Duration, seen
 }
 
 func tend(ctx context.Context, svc *alloc.Service, seen *monitor, logger *slog.Logger) {
-	ctx, cancel := context.WithTimeout(ctx, tendTime)
+	within, cancel := context.WithTimeout(ctx, tendTime)
 	defer cancel()
-	report, err := svc.Tend(ctx)
+	report, err := svc.Tend(within)
 	if ctx.Err() != nil {
-		return // the program ends, or the next run goes on
+		return // the program ends
 	}
 	seen.ran(time.Now(), report, err)
 	if err != nil {

@@ -25,7 +25,7 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 	var low, empty, dry, refillFailed, stuck, stopped int
 	var added, relisted, returned, voided, calls, writes alloc.Count
 	for _, p := range r.Pools {
-		low += one(p.IsLow())
+		low += one(p.State != alloc.PoolDraining && p.IsLow())
 		empty += one(p.State != alloc.PoolDraining && p.Level.Seeded > 0 && p.Level.Available == 0)
 		dry += one(p.Dry)
 	}
@@ -53,7 +53,7 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 		sum("runs", 1, "Runs of the schedule."),
 		sum("runs_failed", one(err != nil), "Runs that failed as a whole."),
 		stands("pools", len(r.Pools), "Pools that are not deleted."),
-		stands("pools_low", low, "Pools below their low mark at the end of the run."),
+		stands("pools_low", low, "Pools below their low mark at the end of the run, draining ones left out."),
 		stands("pools_empty", empty, "Pools that were seeded once and have no free ID, draining ones left out."),
 		stands("pools_dry", dry, "Pools whose generator can make no more."),
 		stands("sequences", len(r.Sequences), "Sequences that are not deleted."),

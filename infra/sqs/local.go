@@ -105,7 +105,7 @@ func (q *Local) Run(ctx context.Context, work Work, within time.Duration, failed
 		}
 		if err := carryOn(ctx, work, d.step, within); err != nil && ctx.Err() == nil {
 			failed(d.step, err)
-			q.again(ctx, d)
+			q.again(d)
 		}
 	}
 }
@@ -122,10 +122,8 @@ func carryOn(ctx context.Context, work Work, s alloc.Step, within time.Duration)
 }
 
 // again delivers once more, after a while; after localReceives times it is left to the schedule.
-func (q *Local) again(ctx context.Context, d delivery) {
-	if d.times++; d.times == localReceives {
-		return
+func (q *Local) again(d delivery) {
+	if d.times++; d.times < localReceives {
+		time.AfterFunc(localPause<<(d.times-1), func() { q.put(d) })
 	}
-	timer := time.AfterFunc(localPause<<(d.times-1), func() { q.put(d) })
-	context.AfterFunc(ctx, func() { timer.Stop() })
 }

@@ -92,7 +92,7 @@ const warmTime = 2 * time.Second
 
 // Service makes the Service on the table. It makes one cheap read, so that connection and TLS are paid for before the
 // first request; a failure of it is left for that request to meet, or not. The encoders are those of exports, for the
-// functions that make or carry them on.
+// functions that make or carry on jobs: only these have the queue.
 func (s Settings) Service(ctx context.Context, encoders map[string]alloc.Encoder) (*alloc.Service, error) {
 	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.Endpoint})
 	if err != nil {
@@ -102,9 +102,11 @@ func (s Settings) Service(ctx context.Context, encoders map[string]alloc.Encoder
 	if err != nil {
 		return nil, err
 	}
-	queue, err := s.queue(ctx)
-	if err != nil {
-		return nil, err
+	var queue alloc.Queue
+	if encoders != nil {
+		if queue, err = s.queue(ctx); err != nil {
+			return nil, err
+		}
 	}
 	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders, Queue: queue})
 	if err != nil {
