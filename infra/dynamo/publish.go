@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -26,7 +25,7 @@ const (
 	publishPause = 4 * time.Millisecond
 )
 
-// draft is a chunk to be published.
+// draft is a chunk to be published. One without listings only takes its place.
 type draft struct {
 	listings []listing
 	added    int    // IDs that count as added to the pool with it
@@ -55,10 +54,6 @@ func drafts(pool alloc.PoolName, ls []listing, poolSize int64) []draft {
 	}
 	return list
 }
-
-// errOvertaken says that a chunk of the same batch, by an earlier run, took the place of one of ours: it may list what is
-// still to be published.
-var errOvertaken = errors.New("an earlier run of the batch has published")
 
 // move is what a sweep changes in the same head update that raises the tail over what it listed again.
 type move struct {
@@ -109,13 +104,13 @@ type publication struct {
 type placed struct {
 	size, before, added int64
 	relisted            bool
-	batch, source       string
+	source              string
 	upTo                int64
 }
 
 func (c *chunk) placed() placed {
 	return placed{
-		size: int64(len(c.listings)), before: c.before, added: c.added, relisted: c.relisted, batch: c.batch, source: c.source, upTo: c.upTo,
+		size: int64(len(c.listings)), before: c.before, added: c.added, relisted: c.relisted, source: c.source, upTo: c.upTo,
 	}
 }
 
@@ -129,7 +124,6 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 	}
 	var row []placed
 	start, before := p.h.tl, p.h.published
-	var overtaken bool
 	for _, d := range list {
 		c, own, err := p.place(ctx, d, start+int64(len(row)), before)
 		if err != nil {
@@ -137,7 +131,6 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 		}
 		row = append(row, c)
 		if !own {
-			overtaken = d.batch != "" && c.batch == d.batch
 			break
 		}
 		done++
@@ -149,9 +142,6 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 	}
 	if err := p.raise(ctx, row, m); err != nil {
 		return 0, err
-	}
-	if overtaken {
-		return 0, errOvertaken
 	}
 	if done < len(list) {
 		p.h, err = p.s.settleTail(ctx, p.h) // there may be more of what a crash has left
@@ -165,8 +155,11 @@ func (p *publication) attempt(ctx context.Context, list []draft) (done int, err 
 // place puts a chunk at a place, or returns the one that is there.
 func (p *publication) place(ctx context.Context, d draft, n, before int64) (c placed, own bool, err error) {
 	it := item(chunkKey(p.h.pool.Name, p.h.series, n), Item{
-		AttrListings: listingTexts(d.listings), AttrBefore: before, AttrSeeded: int64(d.added), AttrSource: p.id,
+		AttrBefore: before, AttrSeeded: int64(d.added), AttrSource: p.id,
 	})
+	if len(d.listings) > 0 {
+		it[AttrListings] = listingTexts(d.listings)
+	}
 	if d.relisted {
 		it[AttrRelisted] = true
 	}

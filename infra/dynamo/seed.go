@@ -39,9 +39,9 @@ const (
 var errTakenOver = errors.New("another run has taken the batch over")
 
 // Seed implements alloc.Claims. Every ID is put if the pool does not know it, then listed in chunks, and the batch's
-// record says how far that is. A run that repeats one that was cut off takes the record over, knows the IDs that the
-// batch has put, and finds in the chunks since then which of them are listed. So each ID is counted once, and a pool that
-// forgets does not put again what was claimed meanwhile.
+// record says how far that is. A run that repeats one that was cut off takes the record over, closes the tail to that one,
+// knows the IDs that the batch has put, and finds in the chunks since then which of them are listed. So each ID is counted
+// once, and a pool that forgets does not put again what was claimed meanwhile.
 func (s *Store) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 	if err := checkBatch(b); err != nil {
 		return nil, err
@@ -59,13 +59,11 @@ func (s *Store) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcom
 		}
 		sd := newSeeding(s, b, h)
 		outcomes, err := sd.run(ctx)
-		switch {
-		case errors.Is(err, errTakenOver):
-			if err := sd.letBe(ctx); err != nil {
-				return nil, err
-			}
-		case !errors.Is(err, errOvertaken):
+		if !errors.Is(err, errTakenOver) {
 			return outcomes, err
+		}
+		if err := sd.letBe(ctx); err != nil {
+			return nil, err
 		}
 	}
 	return nil, unsettled(poolContended(b.Pool))
@@ -110,6 +108,8 @@ type seeding struct {
 	series   int64
 	marked   int                // IDs, from the first, that were put before, and may have been published
 	tried    bool               // some of the batch may have been published before
+	cutOff   bool               // by a run that may be at work still: see findListed
+	fills    bool               // a run of the batch had UpTo, and may have let go what it had put
 	clean    bool               // what was put before was listed too, as far as anybody knows; see batchParked
 	listed   map[alloc.ID]int64 // of which generation at most, by chunks of this batch before this run
 	theirs   bits               // of the IDs marked, those that others have put
@@ -197,11 +197,13 @@ func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
 		return err
 	}
 	sd.know(it)
+	sd.cutOff = from != "" && state == batchOpen
 	return nil
 }
 
 func (sd *seeding) know(it Item) {
 	sd.from, sd.series, sd.marked, sd.tried = it.Int(AttrFrom), it.Int(AttrSeries), int(it.Int(AttrMarked)), it.Bool(AttrTried)
+	sd.fills = it.Int(AttrUpTo) > 0
 	sd.gen = 0
 	if sd.forget {
 		// The second in which this run began, not the one of the batch's first: when a batch goes on days later, an ID of
@@ -219,9 +221,11 @@ func (sd *seeding) ownTag() string { return sd.tag + "/" + runTag(sd.token) }
 // runTag is the part of a run's token by which an ID names it.
 func runTag(token string) string { return token[:min(6, len(token))] }
 
-// mark writes into the record how many IDs of the batch are put, and which of them by others, if this run is still the one at work: whoever repeats the batch from
-// now on looks for it among the published. It is asked after the tail is known and before a chunk is placed at it. So
-// either the chunk finds its place taken by a run that came later, or that run finds the chunk.
+// mark writes into the record how many IDs of the batch are put, and which of them by others, if this run is still the
+// one at work: whoever repeats the batch from now on closes the tail to this run and looks for the IDs among the
+// published. It is asked after the tail is known and before a chunk is placed at it, and before an ID is let go. So the
+// chunk finds its place taken by the run that came later or is found by it, and the ID is not let go once that has taken
+// it: see findListed and take.
 func (sd *seeding) mark(ctx context.Context, put int) error {
 	set := map[string]any{AttrMarked: int64(max(sd.marked, put)), AttrTried: true}
 	if sd.theirs.any() {

@@ -17,8 +17,13 @@ import (
 //	put           loose     its batch
 //	put           pinned    another seeding, before it lists it
 //	loose         put       its batch, before it lists it, or another one, whose it is then
+//	put           put       a later run of its batch, before it lists it
 //
-// An ID that is taken keeps the mark of its being pinned, which then means nothing.
+// Whoever makes an ID put that another run has put or let go writes its own run into it, and to let go asks for the run
+// that is in it. So what a run lists is not let go any more by what an earlier one has sent. What a run puts itself it need
+// not take: an earlier one can let go only what was there while that was still the one at work.
+//
+// An ID that is claimed keeps the mark of its being pinned, which then means nothing.
 
 // loose reports whether the ID is as good as absent.
 func loose(it Item) bool { return it.Str(AttrPut) == putLoose && it.Str(AttrState) == StateFree }
@@ -52,16 +57,18 @@ func (sd *seeding) letGoSince(ctx context.Context, f *found) (now Item, err erro
 	return now, nil
 }
 
-// setPut takes a loose ID of this batch back, or makes one of another batch this one's: batch is then what it is named
-// after. Where it is not as it was found, it is returned as it is.
-func (sd *seeding) setPut(ctx context.Context, l listing, it Item, batch string) (now Item, err error) {
-	u := Update{Remove: []string{AttrPut}}
-	if batch != "" {
-		u.Set = map[string]any{AttrJob: sd.job, AttrBatch: batch}
+// take makes this run's an ID that is loose, or that an earlier run of the batch has put. Where it is not as it was found,
+// it is returned as it is.
+func (sd *seeding) take(ctx context.Context, l listing, it Item) (now Item, err error) {
+	put := Absent(AttrPut)
+	if loose(it) {
+		put = Eq(AttrPut, putLoose)
 	}
-	now, err = sd.updateID(ctx, l.id, u, All(asFound(l, it.Str(AttrJob), it.Str(AttrBatch)), Eq(AttrPut, putLoose)))
-	if sd.owns(now) && now.Str(AttrPut) == "" && now.Str(AttrState) == StateFree && now.Int(AttrGeneration) == l.gen &&
-		(batch == "" || now.Str(AttrBatch) == batch) {
+	now, err = sd.updateID(ctx, l.id,
+		Update{Set: map[string]any{AttrJob: sd.job, AttrBatch: sd.ownTag()}, Remove: []string{AttrPut}},
+		All(asFound(l, it.Str(AttrJob), it.Str(AttrBatch)), put))
+	if now.Str(AttrJob) == sd.job && now.Str(AttrBatch) == sd.ownTag() && now.Str(AttrPut) == "" && now.Str(AttrState) == StateFree &&
+		now.Int(AttrGeneration) == l.gen {
 		return nil, err // by this very call, whose answer was lost
 	}
 	return now, err
@@ -69,7 +76,7 @@ func (sd *seeding) setPut(ctx context.Context, l listing, it Item, batch string)
 
 // adopt makes a loose ID of another batch this one's. It names the run, as putAgain does and for the same reason.
 func (sd *seeding) adopt(ctx context.Context, l listing, it Item) (found, error) {
-	if now, err := sd.setPut(ctx, l, it, sd.ownTag()); now != nil || err != nil {
+	if now, err := sd.take(ctx, l, it); now != nil || err != nil {
 		return sd.orKnown(ctx, l.id, now, false, err)
 	}
 	return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: true, list: true, batch: sd.ownTag()}, nil

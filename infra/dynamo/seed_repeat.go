@@ -41,18 +41,31 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 	}
 }
 
-// findListed reads the chunks since the batch began, where an earlier run may have published some of it.
+// findListed reads the chunks since the batch began, where an earlier run may have published some of it. What it finds is
+// final, as nothing of an earlier run can come to be listed any more:
+//
+//   - A run that was cut off, or is only slow, may have a chunk on its way. It has known the tail, then found in the record
+//     that it is the one at work, and then placed its chunks: from that tail on, without a gap, up to the first place that
+//     it finds taken. All that was known before this run took the record over. So the tail, as it is read now, is at least
+//     that high, and an empty chunk of this run at the tail is a place beyond which none of those chunks can come. Those
+//     that came before it are below the tail then. To go on without it would not do: a chunk that comes to the tail after
+//     this run has looked there, and that somebody raises the tail over before this run looks at the head again, is never
+//     seen, and what it lists is counted twice.
+//   - A run that has ended by itself, with the batch done, parked or left open, has had the answers to all of its puts, and
+//     has closed the tail to those before it.
 func (sd *seeding) findListed(ctx context.Context) error {
 	sd.listed = map[alloc.ID]int64{}
 	if !sd.tried {
-		return nil
+		return nil // whoever was at work finds in the record that it is not any more before it places anything
 	}
 	h, err := sd.s.poolHead(ctx, sd.pool)
 	if err != nil {
 		return err
 	}
-	if h, err = sd.s.settleTail(ctx, h); err != nil {
-		return err
+	if sd.cutOff {
+		if h, err = sd.s.publish(ctx, h, []draft{{}}, nil, nil); err != nil {
+			return err
+		}
 	}
 	sd.head = h
 	from := sd.from

@@ -209,21 +209,22 @@ func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past, lo
 // own judges an ID that this batch has put.
 func (sd *seeding) own(ctx context.Context, l listing, it Item, look bool) (found, error) {
 	gen, listed := sd.listed[l.id]
-	f := found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, batch: it.Str(AttrBatch)}
-	if loose(it) {
-		if look && !listed {
-			return found{outcome: alloc.SeedUnneeded}, nil
-		}
-		if now, err := sd.setPut(ctx, l, it, ""); now != nil || err != nil {
-			return sd.orKnown(ctx, l.id, now, look, err)
-		}
+	if look && !listed && loose(it) {
+		return found{outcome: alloc.SeedUnneeded}, nil
 	}
+	f := found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, batch: it.Str(AttrBatch)}
 	if it.Str(AttrState) == StateFree {
 		// Put again by a run that was overtaken, it may be listed of an older generation only. One that is pinned is in the
 		// hands of another, who lists it.
 		_, run := batchOf(it)
-		again := listed && run != "" && gen < l.gen
+		again := sd.forget && listed && run != "" && gen < l.gen
 		f.list = again || !listed && it.Str(AttrPut) != putPinned
+	}
+	if loose(it) || f.list && sd.fills && f.batch != sd.ownTag() {
+		if now, err := sd.take(ctx, l, it); now != nil || err != nil {
+			return sd.orKnown(ctx, l.id, now, look, err)
+		}
+		f.batch = sd.ownTag()
 	}
 	return f, nil
 }

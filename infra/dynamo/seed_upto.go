@@ -111,21 +111,11 @@ func (f *filling) list(ctx context.Context, g *group) error {
 // letGo lets go what of a group was not listed as it is not needed, and returns what cannot be, as it is in the hands of
 // others by now: that counts as added.
 func (f *filling) letGo(ctx context.Context, g *group, left []listing) (kept []listing, err error) {
-	if f.tried {
-		// A run that this one has taken over may have listed something of it since: what has filled the pool is among what
-		// is published now.
-		if err := f.findListed(ctx); err != nil {
-			return nil, err
-		}
-	}
 	if err := f.mark(ctx, f.put); err != nil {
 		return nil, err
 	}
 	rest := map[alloc.ID]bool{}
 	for _, l := range left {
-		if _, listed := f.listed[l.id]; listed {
-			return nil, errOvertaken
-		}
 		rest[l.id] = true
 	}
 	held, errs := make([]bool, len(g.found)), make([]error, len(g.found))

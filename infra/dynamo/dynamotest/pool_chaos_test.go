@@ -229,14 +229,17 @@ func (r *poolRun) seeds(p *process, b alloc.SeedBatch) *act {
 		for i, id := range b.IDs {
 			it := r.w.ids[id]
 			mine := it != nil && it.Str(dynamo.AttrJob) == string(b.Job)
+			if outcomes[i] == alloc.SeedUnneeded {
+				continue
+			}
 			if r.policy == alloc.PolicyForget {
 				mine = mine && outcomes[i] == alloc.SeedAdded // it may have been claimed, and seeded again by another, since
-			} else if mine != (outcomes[i] == alloc.SeedAdded) {
+			} else if added := outcomes[i] == alloc.SeedAdded; mine != added && (added || b.UpTo == 0) {
 				r.fail("%s: %s is %s, and the item is %v", b.Job, id, outcomes[i], it)
 				continue
 			}
 			r.w.promised[id] = true
-			if mine && it != nil && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
+			if mine && outcomes[i] == alloc.SeedAdded && it != nil && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
 				r.fail("%s: %s was added and cannot be claimed", b.Job, id)
 			}
 		}
@@ -282,7 +285,20 @@ func (r *poolRun) config() alloc.PoolConfig {
 // run plays the whole schedule: the pool is made, the storm passes, and what is left must be whole.
 func (r *poolRun) run() {
 	defer r.stop()
-	admin := r.spawn()
+	admin := r.open()
+	if r.chance(80) {
+		r.quietly(r.seeds(admin, r.jobs[0]))
+	}
+	r.storm(r.next)
+	r.calm()
+	if len(r.broken) == 0 {
+		r.settle()
+	}
+}
+
+// open makes the pool.
+func (r *poolRun) open() (admin *process) {
+	admin = r.spawn()
 	create := do(r.chaos, admin, "create", func(ctx context.Context, s *dynamo.Store) (alloc.Pool, error) {
 		p, _, err := s.CreatePool(ctx, pool, r.config())
 		return p, err
@@ -294,14 +310,7 @@ func (r *poolRun) run() {
 	r.quietly(create)
 	r.reap()
 	r.pretendSize()
-	if r.chance(80) {
-		r.quietly(r.seeds(admin, r.jobs[0]))
-	}
-	r.storm(r.next)
-	r.calm()
-	if len(r.broken) == 0 {
-		r.settle()
-	}
+	return admin
 }
 
 // pretendSize makes the head believe in a larger pool, so that chunks list several IDs: small pools have chunks of one.

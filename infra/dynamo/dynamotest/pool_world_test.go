@@ -48,6 +48,7 @@ type poolWorld struct {
 	freed     []moment         // how many listings were there for the taking, by time
 	watchers  map[*act]*watch
 	owners    owners
+	fills     *fillBooks  // of a schedule with batches that have UpTo; nil for none
 	unheardOf alloc.Count // most IDs that keyless claims with an unknown outcome may have left behind
 }
 
@@ -137,9 +138,12 @@ func (w *poolWorld) wroteID(by *act, before, after dynamo.Item) {
 	}
 	l := listing{id, g}
 	if state == alloc.StateFree {
+		if was == alloc.StateFree {
+			return // let go, pinned or taken back
+		}
 		w.cameBack[listing{id, wasG}] = true
 		w.saw("an ID that came back")
-		if was != alloc.StateFree && !w.listed(l) {
+		if !w.listed(l) {
 			w.fail("%s was freed at generation %d before it was published", id, g)
 		}
 		return
@@ -186,6 +190,10 @@ func (w *poolWorld) wroteRecord(before, after dynamo.Item) {
 
 // put sees to it that a seeding puts an ID once, and in the place of one that the pool has forgotten only.
 func (w *poolWorld) put(before, after dynamo.Item) {
+	if loose(before) {
+		w.saw("an ID that was let go, added by another batch")
+		return
+	}
 	id := idOf(after)
 	sd := seeding{id, after.Str(dynamo.AttrJob)}
 	// A pool that forgets cannot tell an attempt that was overtaken, or cut off and repeated days later, from a new one
@@ -255,6 +263,9 @@ func (w *poolWorld) wroteChunk(before, after dynamo.Item) {
 	switch {
 	case after == nil:
 		w.fail("the chunk %v was deleted", before.Key())
+	case w.voids(before, after):
+		w.saw("a chunk voided")
+		w.chunks[chunkNumber(after.Key())] = after
 	case before != nil && fmt.Sprint(before) != fmt.Sprint(after):
 		w.fail("the chunk %v was changed", before.Key())
 	default:
@@ -280,6 +291,9 @@ func (w *poolWorld) wroteHead(before, after dynamo.Item) {
 		if w.chunks[n] == nil {
 			w.fail("chunk %d was published before it was put", n)
 		}
+	}
+	if w.fills != nil {
+		w.raised(before, after)
 	}
 	if lo == before.Int(dynamo.AttrLow) {
 		return
