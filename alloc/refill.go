@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"context"
 	"time"
 
 	"idpool/alloc/generator"
@@ -28,24 +27,4 @@ type Refill struct {
 	DrySince time.Time
 
 	Generator generator.Config // by which the batch is made, or which is dry
-}
-
-// PoolRefill returns where the pool's refill stands: its version is 0 where it was never filled. Of a generator that the pool
-// has no longer, nothing is told. Needs ActionRead.
-func (s *Service) PoolRefill(ctx context.Context, name PoolName) (Refill, error) {
-	p, err := s.readablePool(ctx, name)
-	if err != nil {
-		return Refill{}, err
-	}
-	r, err := s.store.Refill(ctx, name)
-	if err != nil {
-		return Refill{}, err
-	}
-	if p.Config.Generator.IsZero() || r.Generator != p.Config.Generator {
-		return Refill{Pool: name, Version: r.Version, Updated: r.Updated}, nil
-	}
-	if len(r.IDs) == 0 {
-		r.Batch, r.UpTo = "", 0
-	}
-	return r, nil
 }

@@ -27,6 +27,17 @@ type PoolStanding struct {
 // IsLow reports whether the pool is below its low mark.
 func (p PoolStanding) IsLow() bool { return p.Level.Available < p.Low }
 
+// RefillStanding is where a pool's refill stands, for whoever may read the pool. Which IDs wait is not told: they are free codes.
+type RefillStanding struct {
+	Pool     PoolName
+	Version  Version // 0 where it was never filled
+	Updated  time.Time
+	Filling  bool  // below low seen, target not reached yet
+	Waiting  Count // IDs that are made and not in the pool yet
+	Dry      string
+	DrySince time.Time
+}
+
 // SequenceStanding is how a sequence stood at the end of a run.
 type SequenceStanding struct {
 	Sequence SequenceName

@@ -242,7 +242,7 @@ func TestTheGeneratorChangesInARefill(t *testing.T) {
 			if got := p.available(); got != 40 && (got != 0 || to == uuids) {
 				t.Errorf("%s: %d IDs are available", when, got)
 			}
-			if rec, err := p.PoolRefill(p.ctx, pool); err != nil || rec.Filling || len(rec.IDs) > 0 || rec.Batch != "" {
+			if rec, err := p.PoolRefill(p.ctx, pool); err != nil || rec.Filling || rec.Waiting > 0 {
 				t.Errorf("%s: the record is %+v, %v", when, rec, err)
 			}
 			p.claim(p.available())

@@ -67,7 +67,7 @@ func forecastAt(f alloc.Forecast, err error) (answer, error) {
 type refillAnswer struct {
 	Pool     alloc.PoolName `json:"pool"`
 	Filling  bool           `json:"filling"`
-	Waiting  int            `json:"waiting"`      // IDs that are made and not in the pool yet: never which, they are free codes
+	Waiting  alloc.Count    `json:"waiting"`      // IDs that are made and not in the pool yet
 	Dry      string         `json:"dry,omitzero"` // why the generator can make no more
 	DrySince time.Time      `json:"dry_since,omitzero"`
 	Updated  time.Time      `json:"updated_at,omitzero"`
@@ -79,7 +79,7 @@ func (a api) poolRefill(ctx context.Context, q request) (answer, error) {
 		return answer{}, err
 	}
 	return answer{status: http.StatusOK, body: refillAnswer{
-		Pool: r.Pool, Filling: r.Filling, Waiting: len(r.IDs), Dry: r.Dry, DrySince: utc(r.DrySince), Updated: utc(r.Updated),
+		Pool: r.Pool, Filling: r.Filling, Waiting: r.Waiting, Dry: r.Dry, DrySince: utc(r.DrySince), Updated: utc(r.Updated),
 	}}, nil
 }
 
