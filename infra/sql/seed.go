@@ -86,7 +86,7 @@ func (t *tx) addOnce(p poolRow, b alloc.SeedBatch, room alloc.Count, at time.Tim
 }
 
 const keepBatch = `INSERT INTO seed_batches (pool, job, digest, outcomes, at) VALUES ($1, $2, $3, $4, $5)
-	ON CONFLICT (pool, job, digest) DO UPDATE SET outcomes = excluded.outcomes`
+	ON CONFLICT (pool, job, digest) DO UPDATE SET outcomes = excluded.outcomes, at = excluded.at`
 
 // A batch is looked up in one statement and put in one, so that a large seeding costs little more than what the engine
 // needs to keep its rows. The IDs are a JSON array.

@@ -27,8 +27,10 @@ const (
 		(SELECT piece FROM jobs JOIN inputs ON job = id WHERE created <= $1 ORDER BY created LIMIT $2)`
 	expireJobs = `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE created <= $1
 		AND NOT EXISTS (SELECT 1 FROM parts WHERE job = id) AND NOT EXISTS (SELECT 1 FROM inputs WHERE job = id) ORDER BY created LIMIT $2)`
+	// A batch of which some IDs are still to be added is kept, however old: it is repeated when they are needed, and in a pool that
+	// forgets nothing else tells which of its IDs were handed out before.
 	expireBatches = `DELETE FROM seed_batches WHERE (pool, job, digest) IN
-		(SELECT pool, job, digest FROM seed_batches WHERE pool = $1 AND at <= $2 ORDER BY at LIMIT $3)`
+		(SELECT pool, job, digest FROM seed_batches WHERE pool = $1 AND at <= $2 AND outcomes NOT LIKE '%u%' ORDER BY at LIMIT $3)`
 )
 
 // Sweep brings back what is due or was released, and removes what has expired. Here a step leaves nothing behind that
