@@ -89,7 +89,9 @@ func (p *publication) beginVoid(ctx context.Context, c placed) error {
 	return err
 }
 
-// voided is what a chunk is that is not to count: it keeps its place, its source and what stands before it.
+// voided is what a chunk is that is not to count: it keeps its place and its source. Of a row that is voided, all but the first say
+// that those before them list something, so what stands before it is set to what does: by that the level is told. It is the
+// same for everybody who voids the chunk, as long as the tail has not passed it.
 var voided = Update{
 	Set: map[string]any{AttrVoid: true, AttrSeeded: int64(0)}, Remove: []string{AttrListings, AttrRelisted, AttrBatch, AttrDoubt, AttrUpTo}, Quiet: true,
 }
@@ -100,6 +102,7 @@ func (p *publication) finishVoid(ctx context.Context) error {
 	n, source := p.h.tl, p.h.voiding
 	u := voided
 	u.Set = maps.Clone(u.Set)
+	u.Set[AttrBefore] = p.h.published
 	err := p.s.insist(ctx, func() error {
 		_, err := p.s.table.Update(ctx, chunkKey(p.h.pool.Name, p.h.series, n), u, Eq(AttrSource, source))
 		return err
