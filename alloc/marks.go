@@ -117,7 +117,7 @@ const shareOfSpace = 10
 
 // mostOf is the highest target that generator.Config.CheckTarget allows.
 func mostOf(g generator.Config) Count {
-	space := g.Space()
+	space := spaceOf(g)
 	if space == nil {
 		return MaxTarget
 	}

@@ -134,3 +134,36 @@ func TestTheTrailTellsOfGeneratorAndMarks(t *testing.T) {
 		t.Errorf("of a pool that nothing fills: %s", words)
 	}
 }
+
+// Whoever may manage a pool but not lease of its generator's sequence lowers its marks, and does not raise them.
+func TestMarksAreRaisedByWhoMayLease(t *testing.T) {
+	config := filled(10, 20, plain)
+	config.Marks.LowHours, config.Marks.TargetHours = 1, 2
+	manager := alloc.Scope{Action: alloc.ActionManage, Pattern: string(pool)}
+	for what, c := range map[string]struct {
+		change func(*alloc.PoolConfig)
+		more   bool
+	}{
+		"nothing":              {func(*alloc.PoolConfig) {}, false},
+		"a description":        {func(c *alloc.PoolConfig) { c.Description = "bills" }, false},
+		"lower marks":          {func(c *alloc.PoolConfig) { c.Marks = alloc.Marks{Low: 1, Target: 2} }, false},
+		"a higher low mark":    {func(c *alloc.PoolConfig) { c.Marks.Low = 11 }, true},
+		"a higher target":      {func(c *alloc.PoolConfig) { c.Marks.Target = 21 }, true},
+		"more hours of low":    {func(c *alloc.PoolConfig) { c.Marks.Low, c.Marks.LowHours, c.Marks.TargetHours = 5, 2, 3 }, true},
+		"more hours":           {func(c *alloc.PoolConfig) { c.Marks.TargetHours = 3 }, true},
+		"a target by MaxBatch": {func(c *alloc.PoolConfig) { c.Marks.Target = 0 }, true},
+	} {
+		p := newPlant(t, config)
+		must(t, p.model.SetSequenceState, alloc.SequenceName("invoices"), alloc.SequencePaused)
+		to := config
+		c.change(&to)
+		_, err := p.ChangePool(as(t.Context(), "bob", manager), pool, 1, to)
+		if (err != nil) != c.more || err != nil && !alloc.Is(err, alloc.CodeForbidden) {
+			t.Errorf("%s: %v", what, err)
+		}
+		lease := alloc.Scope{Action: alloc.ActionLease, Pattern: "invoices"}
+		if _, err := p.ChangePool(as(t.Context(), "eve", manager, lease), pool, 1, to); err != nil {
+			t.Errorf("%s, by who may lease: %v", what, err)
+		}
+	}
+}

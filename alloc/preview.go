@@ -25,7 +25,7 @@ func (s *Service) PreviewGenerator(ctx context.Context, r PreviewRequest) (Previ
 	if err := c.Check(); err != nil {
 		return Preview{}, err
 	}
-	if err := s.checkSource(ctx, r.Pool, g); err != nil {
+	if err := s.checkSource(ctx, r.Pool, 0, c); err != nil {
 		return Preview{}, err
 	}
 	_, target := c.atRest()
@@ -70,17 +70,18 @@ func (s *Service) examples(ctx context.Context, g generator.Config) ([]string, e
 	return made, nil
 }
 
-// nextNumbers is where the numbers of the period go on, and how many are left. A period that nobody has taken numbers of yet begins
-// as the generator's own sequence has.
+// nextNumbers is where the numbers of the period go on, and how many are left.
 func (s *Service) nextNumbers(ctx context.Context, g generator.Config, at time.Time) (next Number, left Count, err error) {
-	q, err := s.store.Sequence(ctx, periodOf(g, at))
-	if Is(err, CodeSequenceNotFound) {
-		if q, err = s.store.Sequence(ctx, SequenceName(g.Sequence)); err == nil {
-			q.Next = q.Config.Start
-		}
-	}
+	q, err := s.store.Sequence(ctx, SequenceName(g.Sequence))
 	if err != nil {
 		return 0, 0, err
+	}
+	if name := periodOf(g, at); name != q.Name {
+		period, err := s.store.Sequence(ctx, name)
+		if err != nil && !Is(err, CodeSequenceNotFound) {
+			return 0, 0, err
+		}
+		q = q.inPeriod(period, err == nil)
 	}
 	return q.Next, q.Remaining(), nil
 }

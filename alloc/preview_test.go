@@ -73,7 +73,9 @@ func TestWhoMaySaveAGeneratorOfASequence(t *testing.T) {
 	wantCode(t, err, alloc.CodeForbidden)
 	_, err = p.PreviewGenerator(manager, alloc.PreviewRequest{Pool: "team-new", Config: other})
 	wantCode(t, err, alloc.CodeForbidden)
-	if _, err := p.ChangePool(manager, pool, 1, filled(2, 4, plain)); err != nil {
+	stays := filled(1, 2, plain)
+	stays.Description = "bills"
+	if _, err := p.ChangePool(manager, pool, 1, stays); err != nil {
 		t.Errorf("with the generator that is there: %v", err)
 	}
 

@@ -26,5 +26,7 @@ type Refill struct {
 	Dry      string
 	DrySince time.Time
 
-	Generator generator.Config // by which the batch is made, or which is dry
+	// Generator is that by which the batch is made, or which is dry. IDs may be of the one before it, of the same sequence: that
+	// was changed when they were made already.
+	Generator generator.Config
 }

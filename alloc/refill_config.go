@@ -102,24 +102,48 @@ func generatorWords(g generator.Config) string {
 }
 
 // checkSource refuses to save a generator of a sequence for a caller who may not take numbers of that, and one of a sequence that is not
-// there or not active. One that the pool has already may stay.
-func (s *Service) checkSource(ctx context.Context, name PoolName, g generator.Config) error {
+// there or not active, or whose present period another sequence has the name of. A generator that the pool has already
+// may stay; but whoever raises its marks takes more numbers, and has to be allowed to. What is in the pool is the
+// configuration at version from or a later one, else the Store refuses the change.
+//
+// Who may lease of the sequence has its generators take numbers in each of its periods. To lease of a period's counter himself,
+// he needs the scope for that.
+func (s *Service) checkSource(ctx context.Context, name PoolName, from Version, c PoolConfig) error {
+	g := c.Generator
 	if g.Kind != generator.Sequence {
 		return nil
 	}
 	p, err := s.store.Pool(ctx, name)
 	switch {
-	case err == nil && p.Config.Generator == g, Is(err, CodePoolDamaged):
+	case Is(err, CodePoolDamaged):
 		return nil // the Store says what becomes of the pool
 	case err != nil && !Is(err, CodePoolNotFound):
 		return err
 	}
-	if _, err := s.permit(ctx, ActionLease, g.Sequence); err != nil {
+	stays := err == nil && p.Config.Generator == g
+	if stays && p.Version >= from && !c.takesMoreThan(p.Config) {
+		return nil
+	}
+	if _, err := s.permit(ctx, ActionLease, g.Sequence); err != nil || stays {
 		return err
 	}
-	_, refusal, err := s.usable(ctx, SequenceName(g.Sequence))
+	base := SequenceName(g.Sequence)
+	_, refusal, err := s.usable(ctx, base)
+	if period := periodOf(g, s.now()); err == nil && refusal == nil && period != base {
+		if _, refusal, err = s.periodCounter(ctx, base, period); refusal != nil && refusal.Code == CodeSequenceNotFound {
+			refusal = nil
+		}
+	}
 	if refusal != nil {
 		return Errorf(CodeInvalidConfig, "generator: %s", refusal.Message)
 	}
 	return err
+}
+
+// takesMoreThan reports whether more may be made for a pool with these marks than with those of the other configuration.
+func (c PoolConfig) takesMoreThan(was PoolConfig) bool {
+	low, target := c.atRest()
+	wasLow, wasTarget := was.atRest()
+	return low > wasLow || target > wasTarget || c.Marks.Low > was.Marks.Low || c.Marks.Target > was.Marks.Target ||
+		c.Marks.LowHours > was.Marks.LowHours || c.Marks.TargetHours > was.Marks.TargetHours
 }

@@ -43,25 +43,23 @@ func badGenerator(cause error) *Error {
 	return Errorf(CodeInternal, "the pool's generator does not work; change it").Because(cause)
 }
 
-// periodOf names the sequence that counts in the period: the generator's own where its format has none.
-func periodOf(g generator.Config, at time.Time) SequenceName {
-	if period := g.Period(at); period != "" {
-		return SequenceName(g.Sequence + "." + period)
-	}
-	return SequenceName(g.Sequence)
-}
-
 // number makes IDs of the numbers of the sequence. They are leased under the name of the order, so that every run that
 // carries it out has the same ones, and none is lost to a crash: within KeyRetention, that is. Where the order's period is
-// over, the numbers that were leased for it are still used; if none were, it is ordered anew.
+// over, the numbers that were leased for it are still used. If none were, one is: a run that sleeps since it was ordered gets the
+// same one when it wakes, and not others that nobody would have. After KeyRetention, or where there is none to be had, it
+// is ordered anew.
 func (f *filling) number(ctx context.Context, n Count) (ids []ID, why string, err error) {
-	g, at := f.pool.Config.Generator, orderOf(f.rec).at()
-	var over *Error
-	if now := f.now(); periodOf(g, at) != periodOf(g, now) && now.After(at) {
-		over = Errorf(CodeSequenceExhausted, "the period of the sequence %q is over", periodOf(g, at))
+	g, at, now := f.pool.Config.Generator, orderOf(f.rec).at(), f.now()
+	wanted, over := n, periodOf(g, at) != periodOf(g, now) && now.After(at)
+	var old *Error
+	if over {
+		wanted = 1
 	}
-	r, refusal, err := f.lease(ctx, periodOf(g, at), at, n, over)
-	if over != nil && refusal != nil {
+	if over && now.Sub(at) >= KeyRetention {
+		old = Errorf(CodeSequenceExhausted, "the period of the sequence %q is over", periodOf(g, at))
+	}
+	r, refusal, err := f.lease(ctx, periodOf(g, at), at, wanted, old)
+	if over && refusal != nil {
 		if err := f.orderAnew(ctx); err != nil {
 			return nil, "", err
 		}
@@ -130,7 +128,7 @@ func (f *filling) lease(ctx context.Context, name SequenceName, at time.Time, n 
 	switch CodeOf(err) {
 	case "":
 		return r, nil, nil
-	case CodeSequenceExhausted, CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound:
+	case CodeSequenceExhausted, CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound, CodeSequenceExists:
 		return Range{}, asError(err), nil
 	}
 	return Range{}, nil, err
@@ -163,43 +161,4 @@ func fitting(g generator.Config, next Number, at time.Time, n Count) (Count, *Er
 		return 0, overflows(g, first)
 	}
 	return Count(fit), nil
-}
-
-// counter reads the sequence of the name, and makes that of a period when its first number is wanted. refusal is why no
-// number may be taken: the sequence that the generator names is to be active too, as it is the one that people pause.
-func (f *filling) counter(ctx context.Context, name SequenceName) (q Sequence, refusal *Error, err error) {
-	base := SequenceName(f.pool.Config.Generator.Sequence)
-	q, refusal, err = f.usable(ctx, base)
-	if err != nil || refusal != nil || name == base {
-		return q, refusal, err
-	}
-	period, refusal, err := f.usable(ctx, name)
-	if refusal == nil || refusal.Code != CodeSequenceNotFound {
-		return period, refusal, err
-	}
-	_, created, err := f.store.CreateSequence(ctx, name, q.Config)
-	if err != nil && !Is(err, CodeSequenceExists) { // made with another configuration is made all the same
-		return Sequence{}, nil, err
-	}
-	if created {
-		if err := f.record(ctx, f.caller, aSequence, string(name), "create", q.Config.words(), nil); err != nil {
-			return Sequence{}, nil, err
-		}
-	}
-	return f.usable(ctx, name)
-}
-
-// usable reads a sequence. refusal is why it gives no numbers.
-func (s *Service) usable(ctx context.Context, name SequenceName) (q Sequence, refusal *Error, err error) {
-	q, err = s.store.Sequence(ctx, name)
-	if err == nil {
-		err = q.checkState()
-	}
-	switch CodeOf(err) {
-	case "":
-		return q, nil, nil
-	case CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound:
-		return q, asError(err), nil
-	}
-	return q, nil, err
 }

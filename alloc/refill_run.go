@@ -3,6 +3,8 @@ package alloc
 import (
 	"context"
 	"time"
+
+	"idpool/alloc/generator"
 )
 
 const (
@@ -118,7 +120,7 @@ func (f *filling) batch(ctx context.Context) (more bool, err error) {
 // step is what is next by the record.
 func (f *filling) step(ctx context.Context) (progress, error) {
 	if f.rec.Version > 0 && f.rec.Generator != f.pool.Config.Generator {
-		return f.begin(ctx) // what is not added of the old one's batch was never to be claimed
+		return f.begin(ctx)
 	}
 	if !f.rec.Filling {
 		return f.idle(ctx)
@@ -129,13 +131,28 @@ func (f *filling) step(ctx context.Context) (progress, error) {
 	return f.seed(ctx)
 }
 
-// begin makes the record one of the pool's present generator. A pool that was being filled is filled on.
+// begin makes the record one of the pool's present generator. A pool that was being filled is filled on. What is not added
+// of another generator's batch was never to be claimed, and is dropped, but for numbers that would be missing then.
 func (f *filling) begin(ctx context.Context) (progress, error) {
 	r := Refill{Generator: f.pool.Config.Generator}
-	if f.rec.Filling {
+	switch {
+	case f.numbersStay():
+		r = f.rec
+		r.Generator, r.Dry, r.DrySince = f.pool.Config.Generator, "", time.Time{}
+	case f.rec.Filling:
 		f.order(&r)
 	}
 	return f.change(ctx, r)
+}
+
+// numbersStay reports whether the record's batch has, or may have leased, numbers that the present generator goes on from.
+func (f *filling) numbersStay() bool {
+	was, is := f.rec.Generator, f.pool.Config.Generator
+	if was.Kind != generator.Sequence || was.Kind != is.Kind || was.Sequence != is.Sequence {
+		return false
+	}
+	at := orderOf(f.rec).at()
+	return len(f.rec.IDs) > 0 || f.rec.Filling && periodOf(was, at) == periodOf(is, at)
 }
 
 // idle begins to fill a pool below its low mark, with what is left of the last batch where there is some.

@@ -45,6 +45,11 @@ type SequenceConfig struct {
 	MaxLease    Count  // most numbers one lease may take, 1 to MaxLeaseLimit; default DefaultMaxLease
 	Segment     Count  // numbers that an environment leases at once to answer Next (never above MaxLease), 1 to MaxSegment; default DefaultSegment
 	RequireKey  bool   // a lease or a next without an Idempotency-Key is refused
+
+	// PeriodOf is set where the refill made the sequence to count in a period of this one, as invoices.2026 is of invoices;
+	// fixed at creation, and not for clients to set. Generators take numbers of no other counter of a period: who made it
+	// else has not agreed to that.
+	PeriodOf SequenceName
 }
 
 // Sequence is a sequence as stored.
@@ -94,15 +99,22 @@ func (c SequenceConfig) Check() error {
 
 // words says in words what the configuration is, for the trail.
 func (c SequenceConfig) words() string {
-	return fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, require_key %t, description %q",
+	period := ""
+	if c.PeriodOf != "" {
+		period = fmt.Sprintf("period of %q, ", c.PeriodOf)
+	}
+	return period + fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, require_key %t, description %q",
 		c.Start, c.Limit, c.MaxLease, c.Segment, c.RequireKey, c.Description)
 }
 
-// CheckChange refuses, with CodeInvalidConfig, a change of the start and a limit below what is leased (next is the
-// lowest number not leased yet).
+// CheckChange refuses, with CodeInvalidConfig, a change of the start or of what it is a period of, and a limit below what
+// is leased (next is the lowest number not leased yet).
 func (c SequenceConfig) CheckChange(to SequenceConfig, next Number) error {
 	if c.Start != to.Start {
 		return Errorf(CodeInvalidConfig, "start is fixed when a sequence is created; make a new sequence instead")
+	}
+	if c.PeriodOf != to.PeriodOf {
+		return Errorf(CodeInvalidConfig, "of which sequence it counts a period is fixed when a sequence is created")
 	}
 	if err := to.Check(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConfig) (p Pool, created bool, err error) {
 	return create(ctx, s, aPool, name, config.WithDefaults(),
 		func(ctx context.Context, name PoolName, config PoolConfig) (Pool, bool, error) {
-			if err := s.checkSource(ctx, name, config.Generator); err != nil {
+			if err := s.checkSource(ctx, name, 0, config); err != nil {
 				return Pool{}, false, err
 			}
 			return s.store.CreatePool(ctx, name, config)
@@ -20,11 +20,11 @@ func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConf
 }
 
 // ChangePool replaces the configuration of the pool at version from. Needs ActionManage, and for another generator of a
-// sequence what CreatePool needs.
+// sequence what CreatePool needs; to raise the marks of such a pool, ActionLease on the sequence.
 func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
 	return change(ctx, s, aPool, name, from, config.WithDefaults(),
 		func(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
-			if err := s.checkSource(ctx, name, config.Generator); err != nil {
+			if err := s.checkSource(ctx, name, from, config); err != nil {
 				return Pool{}, err
 			}
 			return s.store.ChangePool(ctx, name, from, config)

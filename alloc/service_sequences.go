@@ -6,15 +6,27 @@ import (
 )
 
 // CreateSequence makes a sequence; see Sequences.CreateSequence for what a repeat and a clash give. Needs ActionManage.
+// CodeInvalidConfig with SequenceConfig.PeriodOf.
 func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config SequenceConfig) (q Sequence, created bool, err error) {
-	return create(ctx, s, aSequence, name, config.WithDefaults(), s.store.CreateSequence)
+	return create(ctx, s, aSequence, name, config.WithDefaults(),
+		func(ctx context.Context, name SequenceName, config SequenceConfig) (Sequence, bool, error) {
+			if config.PeriodOf != "" {
+				return Sequence{}, false, Errorf(CodeInvalidConfig, "only the refill makes the counter of a period")
+			}
+			return s.store.CreateSequence(ctx, name, config)
+		})
 }
 
-// ChangeSequence replaces the configuration of the sequence at version from. It holds for Next in this process at once,
-// in others within 30 seconds. Needs ActionManage.
+// ChangeSequence replaces the configuration of the sequence at version from, all but SequenceConfig.PeriodOf. It holds for
+// Next in this process at once, in others within 30 seconds. Needs ActionManage.
 func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
 	return change(ctx, s, aSequence, name, from, config.WithDefaults(),
 		func(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
+			now, err := s.store.Sequence(ctx, name)
+			if err != nil {
+				return Sequence{}, err
+			}
+			config.PeriodOf = now.Config.PeriodOf
 			defer s.segments.changed(name) // after a failure too: the outcome may be unknown
 			return s.store.ChangeSequence(ctx, name, from, config)
 		})

@@ -22,10 +22,15 @@ type PoolStanding struct {
 	Filled   bool // it has a generator
 	Dry      bool // which can make no more
 	Forecast Forecast
+
+	// Room is how many more IDs the generator can make, of numbers in the present period, and Supply how long they last together
+	// with what is free. Supply knows nothing where there is no end to that.
+	Room   Count
+	Supply Forecast
 }
 
-// IsLow reports whether the pool is below its low mark.
-func (p PoolStanding) IsLow() bool { return p.Level.Available < p.Low }
+// IsLow reports whether the pool is below its low mark, and is to be filled: one that is drained is not.
+func (p PoolStanding) IsLow() bool { return p.State != PoolDraining && p.Level.Available < p.Low }
 
 // RefillStanding is where a pool's refill stands, for whoever may read the pool. Which IDs wait is not told: they are free codes.
 type RefillStanding struct {

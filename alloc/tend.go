@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -64,7 +65,12 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	beforeSequences, cancel := endingBefore(beforeJobs, forSequences)
 	defer cancel()
 
-	run := tending{Service: s, caller: caller, over: over, enough: func() bool { return beforeSequences.Err() != nil }}
+	run := tending{
+		Service: s, caller: caller, over: over, enough: func() bool { return beforeSequences.Err() != nil }, sequences: map[SequenceName]Sequence{},
+	}
+	for _, q := range sequences {
+		run.sequences[q.Name] = q
+	}
 	report := run.pools(ctx, pools)
 	standings, err := s.tendSequences(ctx, sequences, func() bool { return beforeJobs.Err() != nil })
 	report.Sequences = standings
@@ -94,7 +100,8 @@ func timeOf(ctx context.Context) time.Duration {
 	return max(0, time.Until(deadline))
 }
 
-// tendOrder lists the pools as a run comes to them; beside an error, those that were found before it.
+// tendOrder lists the pools as a run comes to them: one of the deleted ones, those that are not, and the other deleted ones.
+// Beside an error, those that were found before it.
 func (s *Service) tendOrder(ctx context.Context) ([]Pool, error) {
 	var live, deleted []Pool
 	err := every(ctx, "pools", s.store.ListPools, func(p Pool) PoolName { return p.Name }, func(p Pool) {
@@ -106,7 +113,8 @@ func (s *Service) tendOrder(ctx context.Context) ([]Pool, error) {
 	})
 	shuffle(live)
 	shuffle(deleted)
-	return append(live, deleted...), err
+	first := min(1, len(deleted))
+	return slices.Concat(deleted[:first], live, deleted[first:]), err
 }
 
 // liveSequences lists the sequences that are not deleted as a run comes to them; beside an error, as tendOrder.

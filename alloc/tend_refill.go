@@ -16,6 +16,8 @@ type tending struct {
 	caller Caller
 	over   func() bool // the run's time is
 	enough func() bool // the time for pools is over
+
+	sequences map[SequenceName]Sequence // that are not deleted, as of the beginning of the run
 }
 
 // tended is a pool in a run.
@@ -171,18 +173,20 @@ func (t *tending) report(all []*tended) TendReport {
 			r.Refills = append(r.Refills, p.fill.report)
 		}
 		if p.seen != nil {
-			r.Pools = append(r.Pools, p.standing())
+			r.Pools = append(r.Pools, t.standing(p))
 		}
 	}
 	return r
 }
 
 // standing is how the pool stands by what was seen of it last.
-func (p *tended) standing() PoolStanding {
+func (t *tending) standing(p *tended) PoolStanding {
 	low, target := p.pool.Config.levels(p.seen.burns)
+	room, supply := t.supply(p)
 	return PoolStanding{
 		Pool: p.pool.Name, State: p.pool.State, Level: p.seen.level, Low: low, Target: target,
 		Filled: !p.pool.Config.Generator.IsZero(), Dry: p.fill != nil && p.fill.rec.Dry != "",
 		Forecast: forecastOf(p.seen.at, p.seen.level.Available, p.seen.burns),
+		Room:     room, Supply: supply,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 	"idpool/alloc/alloctest"
@@ -225,4 +226,70 @@ func (p *plant) noted(action string) (n int) {
 		}
 	}
 	return n
+}
+
+// The generator is made wider while a batch is on its way, at whatever call: each number is in the pool, in one of the forms.
+func TestAGeneratorThatIsMadeWiderLosesNoNumber(t *testing.T) {
+	wide := plain
+	wide.Format = "inv-{n:7}"
+	first := newPlant(t, filled(10, 20, plain))
+	methods := first.calls(func() { first.run() })
+	for i, method := range methods {
+		for _, f := range []alloctest.Fault{alloctest.Pass, alloctest.Refused, alloctest.AppliedButFailed} {
+			p := newPlant(t, filled(10, 20, plain))
+			begin := len(p.store.Calls())
+			p.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
+				if c.Number == begin+i {
+					if _, err := p.model.ChangePool(p.ctx, pool, 1, filled(10, 20, wide)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.Number >= begin+i && f != alloctest.Pass {
+					return f
+				}
+				return alloctest.Pass
+			})
+			if _, err := p.Tend(p.ctx); err != nil && f == alloctest.Pass {
+				t.Fatal(err)
+			}
+			p.store.SetPlan(nil)
+			p.run()
+			p.run()
+			p.wantAvailable(20, "with the wider one")
+			p.claim(11)
+			p.run()
+			q, err := p.model.Sequence(p.ctx, "invoices")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(p.ids("")) + len(p.refill().IDs); got != int(q.Next-1) {
+				t.Errorf("before call %d, %s, fault %d: %d numbers were taken, %d are in the pool or wait", i, method, f, q.Next-1, got)
+			}
+		}
+	}
+}
+
+// A run sleeps before its lease; the year turns, another run goes on, and an hour later the first one wakes.
+func TestARunThatSleepsOverTheYearLosesNoNumber(t *testing.T) {
+	p := newPlant(t, filled(10, 20, yearly))
+	p.clock.Advance(time.Date(2037, time.December, 31, 23, 59, 0, 0, time.UTC).Sub(p.clock.Now()))
+	var asleep sync.Once
+	p.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
+		if c.Method == "Lease" {
+			asleep.Do(func() {
+				p.clock.Advance(time.Hour)
+				if _, err := p.another(p.model).Tend(p.ctx); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		return alloctest.Pass
+	})
+	p.run()
+	p.run()
+	old, new := p.sequence("invoices.2037"), p.sequence("invoices.2038")
+	want := slices.Concat(numbered("inv-2037-%06d", 1, int(old.Next-1)), numbered("inv-2038-%06d", 1, int(new.Next-1)))
+	if got := slices.Sorted(slices.Values(p.ids(""))); len(got) != 20 || !slices.Equal(got, want) {
+		t.Errorf("the pool has %v, want %v", got, want)
+	}
 }

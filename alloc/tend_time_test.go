@@ -169,3 +169,46 @@ func TestARunOverAListThatDoesNotGoOn(t *testing.T) {
 		t.Errorf("%d pools were swept, want those of the first page", len(r.Swept))
 	}
 }
+
+// Where the pools that are not deleted need all of each run's time, a deleted one has its turn all the same.
+func TestADeletedPoolHasItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := alloctest.NewModel(nil)
+		for i := range 32 {
+			name := alloc.PoolName(fmt.Sprintf("live-%02d", i))
+			if i < 2 {
+				name = alloc.PoolName(fmt.Sprintf("deleted-%d", i))
+			}
+			if _, _, err := m.CreatePool(t.Context(), name, alloc.PoolConfig{}.WithDefaults()); err != nil {
+				t.Fatal(err)
+			}
+			if i < 2 {
+				must(t, m.SetPoolState, name, alloc.PoolDeleted)
+			}
+		}
+		slow := &slowSweeps{m, map[alloc.PoolName]int{}}
+		s := newService(t, slow)
+		for range 60 {
+			ctx, cancel := context.WithTimeout(asAdmin(t.Context()), 2*time.Second)
+			if _, err := s.Tend(ctx); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		if len(slow.swept) != 32 {
+			t.Errorf("in 60 runs %d of 32 pools had a turn: %v", len(slow.swept), slow.swept)
+		}
+	})
+}
+
+// slowSweeps is a Store that takes its time to sweep.
+type slowSweeps struct {
+	alloc.Store
+	swept map[alloc.PoolName]int
+}
+
+func (s *slowSweeps) Sweep(ctx context.Context, name alloc.PoolName) (alloc.SweepReport, error) {
+	time.Sleep(100 * time.Millisecond)
+	s.swept[name]++
+	return s.Store.Sweep(ctx, name)
+}

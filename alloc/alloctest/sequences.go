@@ -12,7 +12,7 @@ import (
 
 var sequenceCases = []testCase{
 	{"CreateSequence makes an active sequence at version 1 and epoch 1, and Sequence reads it back", func(w *world) {
-		config := alloc.SequenceConfig{Description: "invoices, ä", Start: 1000, Limit: 9999, MaxLease: 50, Segment: 7, RequireKey: true}.WithDefaults()
+		config := alloc.SequenceConfig{Description: "invoices, ä", Start: 1000, Limit: 9999, MaxLease: 50, Segment: 7, RequireKey: true, PeriodOf: "base"}.WithDefaults()
 		made, created, err := w.open().CreateSequence(w.Context(), "s", config)
 		w.ok(err, "CreateSequence")
 		equal(w, created, true, "created")
@@ -36,7 +36,7 @@ var sequenceCases = []testCase{
 	{"CreateSequence with another configuration is sequence_exists and changes nothing", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		before := w.readSequence("s")
-		for _, other := range []alloc.SequenceConfig{{Start: 5}, {Limit: 10}, {MaxLease: 3}, {Segment: 3}, {StartAtZero: true}, {RequireKey: true}} {
+		for _, other := range []alloc.SequenceConfig{{Start: 5}, {Limit: 10}, {MaxLease: 3}, {Segment: 3}, {StartAtZero: true}, {RequireKey: true}, {PeriodOf: "base"}} {
 			_, created, err := w.open().CreateSequence(w.Context(), "s", other.WithDefaults())
 			w.want(err, alloc.CodeSequenceExists, fmt.Sprintf("CreateSequence with %+v", other))
 			equal(w, created, false, "created")

@@ -14,6 +14,7 @@ import (
 //	lim   configured limit         ep   epoch          st    state
 //	beg   configured start         zero it may be 0    maxl  greatest lease     seg  segment    desc  description
 //	key   a lease must have a key; absent in heads from before there was that
+//	per   of which sequence the refill made it to count a period; absent for none
 //	ver   version of the configuration                 born  when it was made, in nanoseconds
 //	t     token of the last lease (of the creation, until there is one), by which a repeated write knows itself
 type sequenceHead struct {
@@ -30,6 +31,9 @@ func newHead(name alloc.SequenceName, c alloc.SequenceConfig, now time.Time) Ite
 		"pk": sequenceKey(name).PK, "sk": sequenceKey(name).SK,
 		"last": int64(c.Start) - 1, "ep": int64(1), "st": string(alloc.SequenceActive), "ver": int64(1), "born": now.UnixNano(),
 		"t": string(alloc.NewToken()),
+	}
+	if c.PeriodOf != "" {
+		it["per"] = string(c.PeriodOf)
 	}
 	maps.Copy(it, configAttrs(c))
 	return it
@@ -59,7 +63,7 @@ func readHead(name alloc.SequenceName, it Item) (*sequenceHead, error) {
 		Config: alloc.SequenceConfig{
 			Description: it.Str("desc"), Start: alloc.Number(it.Int("beg")), StartAtZero: it.Bool("zero"),
 			Limit: alloc.Number(it.Int("lim")), MaxLease: alloc.Count(it.Int("maxl")), Segment: alloc.Count(it.Int("seg")),
-			RequireKey: it.Bool("key"),
+			RequireKey: it.Bool("key"), PeriodOf: alloc.SequenceName(it.Str("per")),
 		},
 		State: alloc.SequenceState(it.Str("st")), Version: alloc.Version(it.Int("ver")), Epoch: alloc.Epoch(it.Int("ep")),
 		Next: behind(h.last), Created: time.Unix(0, it.Int("born")).UTC(),

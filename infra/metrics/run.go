@@ -25,7 +25,7 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 	var low, empty, dry, refillFailed, stuck, stopped int
 	var added, relisted, returned, voided, calls, writes alloc.Count
 	for _, p := range r.Pools {
-		low += one(p.State != alloc.PoolDraining && p.IsLow())
+		low += one(p.IsLow())
 		empty += one(p.State != alloc.PoolDraining && p.Level.Seeded > 0 && p.Level.Available == 0)
 		dry += one(p.Dry)
 	}
@@ -58,7 +58,7 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 		stands("pools_dry", dry, "Pools whose generator can make no more."),
 		stands("sequences", len(r.Sequences), "Sequences that are not deleted."),
 		stands("sequences_stopped", stopped, "Sequences whose counter is missing or behind their ledger."),
-		{"runway_hours", "None", Runway(r), false, "Shortest runway of all pools that nothing fills, and of all sequences; 87600 where none ends."},
+		{"runway_hours", "None", Runway(r), false, "Shortest runway of all pools, with what their generators can still make, and of all sequences; 87600 where none ends."},
 		sum("refill_added", int(added), "IDs that the refill added."),
 		sum("refill_failed", refillFailed, "Pools whose refill failed."),
 		sum("sweep_failed", len(r.Failed), "Pools whose sweep failed."),

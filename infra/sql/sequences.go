@@ -15,7 +15,7 @@ type sequenceRow struct {
 }
 
 // selectSequence reads sequences with their positions; a condition follows.
-const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, state, version, created,
+const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, state, version, created,
 		c.sequence IS NOT NULL, coalesce(c.epoch, 1),
 		coalesce(c.position, (SELECT max(l.high) FROM leases l WHERE l.sequence = s.sequence), s.first_number - 1)
 	FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
@@ -23,7 +23,7 @@ const selectSequence = `SELECT s.sequence, name, description, first_number, from
 func scanSequence(row scanner) (q sequenceRow, err error) {
 	var created, position int64
 	c := &q.Config
-	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &q.State, &q.Version, &created,
+	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &c.PeriodOf, &q.State, &q.Version, &created,
 		&q.counter, &q.Epoch, &position)
 	if !q.counter && q.State != alloc.SequenceDeleted {
 		q.State = alloc.SequenceStopped
@@ -69,10 +69,10 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
 		inserted, err := t.exec(`INSERT INTO sequences
-				(name, description, first_number, from_zero, last_number, max_lease, segment, require_key, state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10) ON CONFLICT (name) DO NOTHING`,
+				(name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, state, version, created)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11) ON CONFLICT (name) DO NOTHING`,
 			name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey,
-			alloc.SequenceActive, instant(s.clock()))
+			config.PeriodOf, alloc.SequenceActive, instant(s.clock()))
 		if err != nil {
 			return answer{}, err
 		}

@@ -52,6 +52,7 @@ type sequenceAnswer struct {
 	Next    alloc.Number        `json:"next,string"` // lowest number not leased yet; end + 1 when there is none
 	End     alloc.Number        `json:"end,string"`  // last number
 	Created time.Time           `json:"created_at,omitzero"`
+	Period  alloc.SequenceName  `json:"period_of,omitzero"`
 	Config  sequenceConfig      `json:"config"`
 }
 
@@ -59,6 +60,7 @@ func newSequenceAnswer(s alloc.Sequence) sequenceAnswer {
 	c := s.Config
 	return sequenceAnswer{
 		Name: s.Name, State: s.State, Version: s.Version, Epoch: s.Epoch, Next: s.Next, End: c.Limit, Created: utc(s.Created),
+		Period: c.PeriodOf,
 		Config: sequenceConfig{
 			Description: c.Description, Start: c.Start, Limit: c.Limit, MaxLease: c.MaxLease, Segment: c.Segment, RequireKey: c.RequireKey,
 		},
@@ -103,6 +105,7 @@ var sequenceColumns = []column[sequenceAnswer]{
 	{"max_lease", func(s sequenceAnswer) string { return decimal(s.Config.MaxLease) }},
 	{"segment", func(s sequenceAnswer) string { return decimal(s.Config.Segment) }},
 	{"require_key", func(s sequenceAnswer) string { return strconv.FormatBool(s.Config.RequireKey) }},
+	{"period_of", func(s sequenceAnswer) string { return string(s.Period) }},
 }
 
 func (a api) listSequences(ctx context.Context, q request) (answer, error) {

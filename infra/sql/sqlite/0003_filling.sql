@@ -21,6 +21,9 @@ CREATE TABLE refills (
     generator TEXT -- as in pools
 ) STRICT;
 
+-- Of which sequence the refill made it to count a period; empty for none.
+ALTER TABLE sequences ADD COLUMN period_of TEXT NOT NULL DEFAULT '';
+
 -- How pools and sequences stood, at most once a minute: minutes since 1970.
 CREATE TABLE pool_samples (
     pool      INTEGER NOT NULL REFERENCES pools (pool),

@@ -1587,6 +1587,11 @@ type Sequence struct {
 	// Examples: 1001
 	Next Position `json:"next"`
 
+	// PeriodOf 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	PeriodOf *Name `json:"period_of,omitempty"`
+
 	// State *active*; *paused*: leases are refused; *stopped*: its counter contradicts its ledger, and it hands out nothing until it is
 	// rebuilt; *deleted*: for good.
 	State SequenceState `json:"state"`
