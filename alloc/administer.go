@@ -137,15 +137,23 @@ func (s *Service) record(ctx context.Context, caller Caller, on kind, name, verb
 		result = string(CodeOf(ended))
 	}
 	at := s.now().UTC()
-	rec := AuditRecord{
-		ID: at.Format("20060102T150405.000000Z") + "-" + string(NewToken()), At: at,
-		Client: caller.Client, Action: string(on) + "." + verb, Target: on.target(name), Detail: clip(detail), Result: result,
-		Request: caller.Request, Address: caller.Address,
-	}
+	return s.keep(ctx, caller, AuditRecord{
+		ID: recordID(at, NewToken()), At: at, Action: string(on) + "." + verb, Target: on.target(name), Detail: detail, Result: result,
+	})
+}
+
+// recordID names a record, which sorts by the time.
+func recordID(at time.Time, unique Token) string {
+	return at.UTC().Format("20060102T150405.000000Z") + "-" + string(unique)
+}
+
+// keep writes a record of what the caller did.
+func (s *Service) keep(ctx context.Context, caller Caller, r AuditRecord) error {
+	r.Client, r.Request, r.Address, r.Detail = caller.Client, caller.Request, caller.Address, clip(r.Detail)
 	// What was done is done, also when nobody waits for the answer any more.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return s.store.Record(rctx, rec)
+	return s.store.Record(ctx, r)
 }
 
 // clip bounds a record's detail: what was refused may be of any length.

@@ -134,14 +134,14 @@ func TestWhoSeesAJob(t *testing.T) {
 			}
 			for id, need := range needs {
 				_, err := m.Job(ctx, id)
-				if may := a == need; may && err != nil || !may && !alloc.Is(err, alloc.CodeForbidden) || listed[id] != may {
+				if may := a == need || a == alloc.ActionManage; may && err != nil || !may && !alloc.Is(err, alloc.CodeForbidden) || listed[id] != may {
 					t.Errorf("%s with %s sees a job that needs %s: %v, listed %t", client, a, need, err, listed[id])
 				}
 				want := need
 				if client != "maker" || a == alloc.ActionManage {
 					want = alloc.ActionManage
 				}
-				if got, on, err := m.NeedToCancel(ctx, id); err != nil || got != want || on != pool {
+				if got, on, err := m.NeedToChange(ctx, id); err != nil || got != want || on != pool {
 					t.Errorf("%s with %s needs %s on %s to cancel, %v, want %s", client, a, got, on, err, want)
 				}
 			}

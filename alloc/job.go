@@ -29,6 +29,7 @@ const (
 	JobDone      JobState = "done"
 	JobFailed    JobState = "failed"
 	JobCancelled JobState = "cancelled"
+	JobDamaged   JobState = "damaged" // its record cannot be read; of lists alone, and never stored
 )
 
 // Ended reports whether a job in the state goes no further.
@@ -52,13 +53,15 @@ type Job struct {
 	State   JobState
 	Version Version
 	Created time.Time
-	Updated time.Time
-	Done    Count  // IDs written or counted, or entries settled
-	Parts   int    // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount has none
-	Mark    string // where the next step goes on; "" at the beginning. Of JobSeed the number of the next piece; before it is started, how its file is read on
-	Tries   int    // attempts at the next step that failed
-	Failure string // with JobFailed: what a client may read of it
+	Updated time.Time // when it was made, or last moved on; a try that failed leaves it, and is in the log
+	Done    Count     // IDs written or counted, or entries settled
+	Parts   int       // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount has none
+	Mark    string    // where the next step goes on; "" at the beginning. Of JobSeed the number of the next piece; before it is started, how its file is read on
+	Tries   int       // attempts at the next step that failed
+	Faults  int       // of these, those whose reason does not pass by itself
+	Failure string    // with JobFailed: what a client may read of it
 
+	Change  Token      // sets the last change apart from all others; "" before the first
 	Why     string     // what its maker says it is for; "" for nothing
 	Started time.Time  // of the first step; zero before
 	Total   Count      // what Done will be at the end, where that is known; else 0
@@ -107,6 +110,14 @@ type JobInput struct {
 	Pieces  int
 	Entries Count
 	Lines   int // of the file that it has, so that the next part's are counted on
+}
+
+// touched is when it was last changed, by a try that failed too.
+func (j Job) touched() time.Time {
+	if n := len(j.Log); n > 0 && j.Log[n-1].At.After(j.Updated) {
+		return j.Log[n-1].At
+	}
+	return j.Updated
 }
 
 // expired reports whether the job counts as absent.

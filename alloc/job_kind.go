@@ -27,6 +27,12 @@ type jobKind struct {
 	stays string
 }
 
+// known reports whether this version has such jobs.
+func (k JobKind) known() bool {
+	_, ok := jobKinds[k]
+	return ok
+}
+
 // kindOf returns what is particular to a kind; of one that this version does not know, that only a manager sees and nobody
 // carries it on.
 func kindOf(k JobKind) jobKind {
@@ -59,10 +65,8 @@ var jobKinds = map[JobKind]jobKind{
 		able:   always,
 		step:   (*Service).seedStep,
 		empty:  func(j Job) bool { return j.Tally.rejected() == 0 },
-		sum: func(j Job) string {
-			return fmt.Sprintf("of %d entries %d added, %d duplicate, %d conflict, %d invalid", j.Done, j.Tally.Added, j.Tally.Duplicate, j.Tally.Conflict, j.Tally.Invalid)
-		},
-		stays: "what it has added stays in the pool, also what a step that was under way still adds",
+		sum:    seedSum,
+		stays:  "what it has added stays in the pool, also what a step that was under way still adds",
 	},
 	JobCount: {
 		what: "a count", need: ActionRead, result: ActionRead,
@@ -78,6 +82,11 @@ var jobKinds = map[JobKind]jobKind{
 }
 
 func always(*Service, Job) bool { return true }
+
+func seedSum(j Job) string {
+	t := j.Tally
+	return fmt.Sprintf("of %d entries %d added, %d duplicate, %d conflict, %d invalid", j.Done, t.Added, t.Duplicate, t.Conflict, t.Invalid)
+}
 
 // rejected is how many entries of a file were not added.
 func (t Tally) rejected() Count { return t.Duplicate + t.Conflict + t.Invalid }

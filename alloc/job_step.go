@@ -8,8 +8,12 @@ import (
 	"time"
 )
 
-// MaxJobTries is how often a step is tried before its job is failed.
-const MaxJobTries = 20
+// When a job is failed whose step fails again and again: for reasons that do not pass by themselves after so many tries, for
+// those that do once it has not moved on for so long, and as many tries have failed.
+const (
+	MaxJobTries = 20
+	MaxJobStill = 24 * time.Hour
+)
 
 // stuckAfter is how long a job stands still before the schedule takes it for forgotten.
 const stuckAfter = 2 * time.Minute
@@ -30,7 +34,7 @@ func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, er
 		return s.stumble(ctx, j, err, over)
 	}
 	to := done.job
-	to.State, to.Tries, to.Updated = JobRunning, 0, s.second()
+	to.State, to.Tries, to.Faults, to.Updated = JobRunning, 0, 0, s.second()
 	if j.Started.IsZero() {
 		to.Started = begun
 	}
@@ -49,9 +53,11 @@ func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, er
 	return s.changeJob(ctx, j, to)
 }
 
-// changeJob puts to in the place of j; on failure j stands, as far as is known. Where the outcome is unknown, the same change once
+// changeJob puts to in the place of j; on failure j stands, as far as is known. No two changes are the same: of several who
+// make one at once, also in the same second, one goes on. Where the outcome is unknown, the same change once
 // more finds out: otherwise our own step would be taken for somebody else's, who sends word of the next one.
 func (s *Service) changeJob(ctx context.Context, j, to Job) (Job, error) {
+	to.Change = NewToken()
 	changed, err := s.store.ChangeJob(ctx, j.Version, to)
 	if e, ok := errors.AsType[*Error](err); ok && e.Unknown {
 		changed, err = s.store.ChangeJob(ctx, j.Version, to)
@@ -67,22 +73,34 @@ func (s *Service) stumble(ctx context.Context, j Job, reason error, over func() 
 	if over() || Is(reason, CodeJobNotFound) { // no time is no failure, and what has expired needs none
 		return j, reason
 	}
-	to := j
-	to.Updated, to.Tries = s.second(), j.Tries+1
-	switch message := asError(reason).Message; {
+	to, now := j, s.second()
+	to.Tries++
+	if Is(reason, CodeInternal) {
+		to.Faults++
+	}
+	switch message, still := asError(reason).Message, now.Sub(j.Updated); {
 	case !passes(CodeOf(reason)):
 		to.State, to.Failure = JobFailed, message
-	case to.Tries >= MaxJobTries:
+	case to.Faults >= MaxJobTries:
 		to.State, to.Failure = JobFailed, fmt.Sprintf("it was given up after %d tries; at the last: %s", to.Tries, message)
+	case to.Tries >= MaxJobTries && still >= MaxJobStill:
+		to.State, to.Failure = JobFailed, fmt.Sprintf("it was given up after %d tries in %s; at the last: %s", to.Tries, still, message)
 	default:
-		to = to.noting(to.Updated, "try %d failed: %s", to.Tries, message)
+		to = to.noting(now, "try %d failed: %s", to.Tries, message)
 	}
 	if to.State == JobFailed {
-		to = to.noting(to.Updated, "failed: %s", to.Failure)
+		to.Updated = now
+		to = to.noting(now, "failed: %s", to.Failure)
 	}
 	changed, err := s.changeJob(ctx, j, to)
 	if err != nil {
 		return j, err
+	}
+	if changed.State == JobFailed && changed.Kind == JobSeed { // what it has added stays in the pool
+		if err := s.recordFailed(ctx, changed, reason); err != nil {
+			e := asError(reason)
+			reason = e.Because(errors.Join(e.Cause, err))
+		}
 	}
 	return changed, reason
 }
@@ -95,4 +113,6 @@ func (j Job) noting(at time.Time, format string, args ...any) Job {
 }
 
 // goesOn reports whether somebody is to carry the job on.
-func (j Job) goesOn() bool { return !j.State.Ended() && j.State != JobReceiving }
+func (j Job) goesOn() bool {
+	return !j.State.Ended() && j.State != JobReceiving && j.State != JobDamaged
+}

@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -38,17 +39,11 @@ func TestAnExportThatCannotWorkFails(t *testing.T) {
 	}
 }
 
-// A step is tried once a run, for a stated number of runs; one that works makes good for all before.
+// A step is tried once a run; one that works makes good for all before.
 func TestAStepThatFailsIsTriedAgain(t *testing.T) {
 	w := newWorks(t, 100)
 	j, other := w.export(t, ""), w.export(t, alloc.StateClaimed)
-	broken := func(c alloctest.Call) alloctest.Fault {
-		if c.Method == "PutPart" {
-			return alloctest.Refused
-		}
-		return alloctest.Pass
-	}
-	w.store.SetPlan(broken)
+	w.store.SetPlan(failing("PutPart", alloctest.Refused))
 	for try := 1; try < alloc.MaxJobTries; try++ {
 		for _, r := range w.tend(t) {
 			if r.Job.Tries != try || r.Steps != 0 || !alloctest.Injected(r.Err) || r.Job.State.Ended() {
@@ -62,15 +57,61 @@ func TestAStepThatFailsIsTriedAgain(t *testing.T) {
 	}
 	w.tend(t)
 	w.wantResult(t, j)
+}
 
-	failing := w.export(t, "")
-	w.store.SetPlan(broken)
-	for range alloc.MaxJobTries {
+// faulted is a Store in which no part can be put, for a reason of ours.
+type faulted struct{ alloc.Store }
+
+func (faulted) PutPart(context.Context, alloc.JobID, int, alloc.Part) error {
+	return alloc.Errorf(alloc.CodeInternal, "something went wrong on our side")
+}
+
+// What does not pass by itself is tried a stated number of times, however many tries failed before for what does.
+func TestAFaultOfOursIsGivenUpAfterSoManyTries(t *testing.T) {
+	w := newWorks(t, 100)
+	j := w.export(t, "")
+	w.store.SetPlan(failing("PutPart", alloctest.Throttled))
+	for range 3 * alloc.MaxJobTries {
 		w.tend(t)
 	}
-	got, err := w.Job(w.ctx, failing.ID)
-	if err != nil || got.State != alloc.JobFailed || !strings.Contains(got.Failure, "20 tries") || strings.Contains(got.Failure, "injected") {
+	w.store = alloctest.NewFaulty(faulted{w.narrow}, nil)
+	w.Service = w.another(t, 0)
+	for try := 1; try <= alloc.MaxJobTries; try++ {
+		if now, err := w.Job(w.ctx, j.ID); err != nil || now.State != alloc.JobQueued || now.Tries != 3*alloc.MaxJobTries+try-1 || now.Faults != try-1 {
+			t.Fatalf("before try %d the job is %+v, %v", try, now, err)
+		}
+		w.tend(t)
+	}
+	if got, err := w.Job(w.ctx, j.ID); err != nil || got.State != alloc.JobFailed || !strings.Contains(got.Failure, "given up after 80 tries") {
 		t.Errorf("the job is %+v, %v, want it given up", got, err)
+	}
+}
+
+// What passes by itself fails a job after a day without a step that went well, and one of these begins the day anew.
+func TestAnOutageOfADayFailsAJob(t *testing.T) {
+	w := newWorks(t, 100)
+	j := w.export(t, "")
+	puts := 0
+	w.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
+		if c.Method != "PutPart" {
+			return alloctest.Pass
+		}
+		if puts++; puts == 11 {
+			return alloctest.Pass
+		}
+		return alloctest.RefusedUnknown
+	})
+	for run := range 35 { // in the run with put 11, put 12 fails: the hour before the last event
+		now, err := w.Job(w.ctx, j.ID)
+		if err != nil || now.State.Ended() {
+			t.Fatalf("before run %d the job is %+v, %v", run, now, err)
+		}
+		w.tend(t)
+		w.clock.Advance(time.Hour)
+	}
+	got, err := w.Job(w.ctx, j.ID)
+	if err != nil || got.State != alloc.JobFailed || got.Parts != 1 || !strings.Contains(got.Failure, "tries in 24h0m0s") || strings.Contains(got.Failure, "injected") {
+		t.Errorf("the job is %+v, %v, want it given up a day after its only step, in words for a client", got, err)
 	}
 }
 

@@ -18,6 +18,7 @@ type entry[P ~string] struct {
 	position P      // where the list goes on after it
 	name     string // whoever is permitted need on this may see it
 	need     Action // default ActionRead
+	or       Action // whoever is permitted this may see it as well; "" for none
 	hidden   bool   // nobody may see it
 }
 
@@ -60,7 +61,7 @@ func filtered[P ~string, T any](
 		for _, one := range page {
 			e := look(one)
 			after = e.position
-			if e.hidden || !caller.permits(cmp.Or(e.need, ActionRead), e.name) {
+			if e.hidden || !caller.permits(cmp.Or(e.need, ActionRead), e.name) && (e.or == "" || !caller.permits(e.or, e.name)) {
 				continue
 			}
 			found = append(found, one)

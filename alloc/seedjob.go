@@ -46,9 +46,16 @@ func (j Job) seeding() error {
 
 // ReceivePart takes part n, from 0, of the job's file: whole lines, at most MaxInputBytes. Parts come in their order; one
 // that comes again, with the same bytes, is a success. CodeInvalidRequest with what cannot be read, another part n or a gap; CodeJobEnded,
-// and CodeInvalidRequest once the job was started. Needs ActionSeed on its pool.
+// and CodeInvalidRequest once the job was started. Needs what NeedToChange says.
 func (s *Service) ReceivePart(ctx context.Context, id JobID, n int, data []byte) (j Job, warnings []string, err error) {
-	if j, err = s.Job(ctx, id); err != nil {
+	if j, err = s.findJob(ctx, id); err != nil {
+		return Job{}, nil, err
+	}
+	need, err := s.needToChange(ctx, j)
+	if err != nil {
+		return Job{}, nil, err
+	}
+	if _, err := s.permit(ctx, need, string(j.Pool)); err != nil {
 		return Job{}, nil, err
 	}
 	if err := j.seeding(); err != nil {
@@ -181,13 +188,21 @@ func (s *Service) putPieces(ctx context.Context, p receivedPart, id JobID, piece
 }
 
 // StartJob says that the job's file has so many parts, and all are there. A repeat is a success. CodeInvalidRequest where
-// they are not, or have no entry; CodeJobEnded where it was cancelled before; what CheckSeed says. Needs ActionSeed on its pool.
+// they are not, or have no entry; CodeJobEnded where it was cancelled before; what CheckSeed says. Needs what NeedToChange says.
 func (s *Service) StartJob(ctx context.Context, id JobID, parts int) (j Job, err error) {
 	if j, err = s.findJob(ctx, id); err != nil {
 		return Job{}, err
 	}
-	st := step{need: kindOf(j.Kind).need, on: aPool, name: string(j.Pool), verb: "start-" + string(j.Kind), detail: func() string {
-		return fmt.Sprintf("job %s, %d parts, %d entries", id, parts, j.Total)
+	need, err := s.needToChange(ctx, j)
+	if err != nil {
+		return Job{}, err
+	}
+	found := j
+	st := step{need: need, on: aPool, name: string(j.Pool), verb: "start-" + string(j.Kind), detail: func() string {
+		if j.ID == "" { // it was refused
+			j = found
+		}
+		return fmt.Sprintf("job %s, %d parts said, %d there with %d entries, %s", id, parts, len(j.Inputs), j.Total, j.digests())
 	}}
 	err = s.administer(ctx, st, func() (err error) {
 		if j, err = s.start(ctx, j, parts); err == nil && j.State == JobQueued {

@@ -35,6 +35,9 @@ func (s *Service) seedStep(ctx context.Context, j Job) (doneStep, error) {
 	last := k+1 == j.pieces()
 	if last {
 		to.Parts = max(to.Parts, 1) // where all was added, the head at least can be fetched
+		if err := s.recordDone(ctx, j, to); err != nil {
+			return doneStep{}, err
+		}
 	}
 	return doneStep{to, last}, nil
 }

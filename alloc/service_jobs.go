@@ -21,8 +21,8 @@ type ExportRequest struct {
 }
 
 // Export makes a job that writes the pool's IDs, with all that is known of them but their tokens; the schedule carries it
-// out. CodeInvalidRequest; CodePoolNotFound, CodePoolDeleted; CodeBusy where too many of the client's jobs are waiting, or too
-// many were made in the last hour. Needs ActionExport: whoever has it gets every ID of the pool that is still free.
+// out. CodeInvalidRequest; CodePoolNotFound, CodePoolDeleted; CodeTooManyJobs where too many of the client's jobs are waiting, or
+// too many were made in the last hour; CodeBusy where it is so of all clients together. Needs ActionExport: whoever has it gets every ID of the pool that is still free.
 func (s *Service) Export(ctx context.Context, r ExportRequest) (j Job, err error) {
 	id := newJobID(r.Intent, s.now())
 	st := step{need: ActionExport, on: aPool, name: string(r.Pool), verb: "export", detail: func() string {
@@ -52,13 +52,13 @@ func (s *Service) checkExport(r ExportRequest) error {
 }
 
 // Job returns one. Needs on its pool what the kind needs: ActionExport for JobExport, ActionSeed for JobSeed, ActionRead for
-// JobCount.
+// JobCount; or ActionManage, with which it can be cancelled.
 func (s *Service) Job(ctx context.Context, id JobID) (Job, error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return Job{}, err
 	}
-	if _, err := s.permit(ctx, kindOf(j.Kind).need, string(j.Pool)); err != nil {
+	if caller, err := s.permit(ctx, kindOf(j.Kind).need, string(j.Pool)); err != nil && !caller.permits(ActionManage, string(j.Pool)) {
 		return Job{}, err
 	}
 	return j, nil
@@ -79,22 +79,27 @@ func (s *Service) findJob(ctx context.Context, id JobID) (Job, error) {
 // what to give to go on, "" at the end. As in Pools there may be fewer, and yet more to come.
 func (s *Service) Jobs(ctx context.Context, c Cursor, limit int) (jobs []Job, next Cursor, err error) {
 	look := func(j Job) entry[JobID] {
-		return entry[JobID]{position: j.ID, name: string(j.Pool), need: kindOf(j.Kind).need}
+		return entry[JobID]{position: j.ID, name: string(j.Pool), need: kindOf(j.Kind).need, or: ActionManage}
 	}
 	return readable(ctx, s, listJobs, c, limit, s.store.ListJobs, look)
 }
 
 // CancelJob ends a job that has not ended; the parts that are there stay. One that was cancelled before is a success. Needs
-// what NeedToCancel says. CodeJobNotFound, CodeJobEnded.
+// what NeedToChange says. CodeJobNotFound, CodeJobEnded.
 func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {
 	if j, err = s.findJob(ctx, id); err != nil {
 		return Job{}, err
 	}
-	need, err := s.needToCancel(ctx, j)
+	need, err := s.needToChange(ctx, j)
 	if err != nil {
 		return Job{}, err
 	}
-	st := step{need: need, on: aPool, name: string(j.Pool), verb: "cancel-" + string(j.Kind), detail: func() string { return "job " + string(id) }}
+	st := step{need: need, on: aPool, name: string(j.Pool), verb: "cancel-" + string(j.Kind), detail: func() string {
+		if j.ID == "" { // it was refused
+			return "job " + string(id)
+		}
+		return fmt.Sprintf("job %s of %s: %s", id, j.By, kindOf(j.Kind).sum(j))
+	}}
 	err = s.administer(ctx, st, func() (err error) {
 		j, err = s.cancel(ctx, j)
 		return err
@@ -105,18 +110,18 @@ func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {
 	return j, nil
 }
 
-// NeedToCancel says what the caller needs to cancel the job, and on which pool: ActionManage, or, of a job that a credential of
-// the same client has made, what Job needs. CodeJobNotFound.
-func (s *Service) NeedToCancel(ctx context.Context, id JobID) (need Action, on PoolName, err error) {
+// NeedToChange says what the caller needs to give the job a part of its file, to start or to cancel it, and on which pool: ActionManage,
+// or, of a job that a credential of the same client has made, what it took to make it. CodeJobNotFound.
+func (s *Service) NeedToChange(ctx context.Context, id JobID) (need Action, on PoolName, err error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return "", "", err
 	}
-	need, err = s.needToCancel(ctx, j)
+	need, err = s.needToChange(ctx, j)
 	return need, j.Pool, err
 }
 
-func (s *Service) needToCancel(ctx context.Context, j Job) (Action, error) {
+func (s *Service) needToChange(ctx context.Context, j Job) (Action, error) {
 	caller, err := s.someone(ctx)
 	if err != nil {
 		return "", err
@@ -165,13 +170,17 @@ func cancelled(j Job, by ClientID) string {
 // JobPart returns part n, from 0, of a job's result. What is there stays as it is, also while the job goes on.
 // Part 0 of a job that is done is there in any case, but for JobCount, which has none; where nothing was written it is empty. Of JobSeed
 // they say what was not added, in lines of CSV without a header: line, id, outcome, reason. CodeJobNotFound where there is no
-// such part. Needs what Job needs, and of a seeding of another client ActionExport as well: it tells of IDs in the pool.
+// such part. Needs what it took to make the job, and of a seeding of another client ActionExport as well: it tells of IDs in the pool.
 func (s *Service) JobPart(ctx context.Context, id JobID, n int) ([]byte, error) {
-	j, err := s.Job(ctx, id)
+	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if caller, _ := CallerFrom(ctx); j.By != caller.Client {
+	caller, err := s.permit(ctx, kindOf(j.Kind).need, string(j.Pool))
+	if err != nil {
+		return nil, err
+	}
+	if j.By != caller.Client {
 		if _, err := s.permit(ctx, kindOf(j.Kind).result, string(j.Pool)); err != nil {
 			return nil, err
 		}

@@ -243,11 +243,14 @@ type Jobs interface {
 	// success. CodeJobNotFound, CodeVersionMismatch.
 	ChangeJob(ctx context.Context, from Version, j Job) (Job, error)
 
-	// ListJobs returns at most limit jobs, newest first, older than the one given ("": from the newest).
+	// ListJobs returns at most limit jobs, newest first, older than the one given ("": from the newest). One whose record cannot be
+	// read is among them as JobDamaged, with its ID and what else of it can be read: it does not hide the others. Read alone it is
+	// CodeInternal.
 	ListJobs(ctx context.Context, before JobID, limit int) ([]Job, error)
 
 	// OpenJobs returns at most limit jobs that have not ended, the oldest first, after the one given ("": from the oldest).
-	// Its cost does not depend on how many have ended. One whose end was cut off may be among them for a while.
+	// Its cost does not depend on how many have ended. One whose end was cut off may be among them for a while, and one whose record
+	// cannot be read as in ListJobs, for as long as it is not known that it has ended.
 	OpenJobs(ctx context.Context, after JobID, limit int) ([]Job, error)
 
 	// PutInput keeps a piece of a job's input, at most MaxPartBytes, under the name, if there is none of that name yet; Input

@@ -21,22 +21,25 @@ type TendReport struct {
 	Swept  []SweepReport      // in the order of their names; of a pool that was swept more than once, all together
 	Failed map[PoolName]error // pools that could not be swept, or whose level could not be read; what went well before is told all the same
 	Left   int                // pools that were not swept when the run's time was over
-	Jobs   []JobReport        // of the jobs that had not ended before, in the order of their IDs
+	Jobs   []JobReport        // of the jobs that this run was to carry on, and of those whose record cannot be read, in the order of their IDs
 
 	Refills   []RefillReport     // of the pools with a generator, in the order of their names
 	Pools     []PoolStanding     // of the pools that are not deleted, in the order of their names
 	Sequences []SequenceStanding // of the sequences that are not deleted, in the order of their names
 	Open      int                // jobs that have not ended
-	Oldest    time.Time          // when the one of these that has stood still longest was last changed, but for those that wait for their file; zero for none
+	Foreign   int                // of these, those of a kind that this version does not know, left to one that does
+	Oldest    time.Time          // when the one of these that has stood still longest was made, or a step of it last went well; those that wait for their file do not count. Zero for none
 	Sent      int                // jobs that stood still, and were sent to the queue again
+	Unsent    int                // those that were not, as the queue did not take one of them, or the time was over
 }
 
 // Tend is one run of the schedule. First it comes to every pool: it sweeps it, fills it by a batch if it is to be filled, and
 // looks how it stands. Then it comes again to those that have work left after that, so that a pool that is used faster
-// than the bound of one sweep, or of one batch, catches up and none waits for it. Deleted pools come after the others: what was on its way
+// than the bound of one sweep, or of one batch, catches up and none waits for it. Deleted pools come after the others, but for one, which is
+// first, so that it has its turn also where the others need all of the time: what was on its way
 // when they were deleted is still to be finished, above all a batch given up under a key, which answers CodeKeyBusy
-// until then. Then it keeps samples of the sequences, and carries on the jobs, within bounds; where there are any, pools
-// leave them their share of the time.
+// until then. Then it keeps samples of the sequences, and carries on the jobs, within bounds, or sends word of those that stand still;
+// where there are any, pools leave them their share of the time, and a queue that does not answer takes no more than that.
 //
 // A pool that fails does not stop the others, nor does a sequence or a job. The run begins nothing more tendMargin before the context's
 // deadline, and that its time is over is no error, nor is what fails for that alone: the next run goes on; each run has an order
@@ -49,12 +52,12 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	whole, cancel := endingBefore(ctx, tendMargin)
 	defer cancel()
 	over := func() bool { return whole.Err() != nil }
-	jobs, jobsErr := s.dueJobs(ctx, over)
+	jobs, jobsErr := s.findJobs(ctx, over)
 	pools, poolsErr := s.tendOrder(ctx)
 	sequences, sequencesErr := s.liveSequences(ctx)
 
 	forJobs, forSequences := time.Duration(0), time.Duration(0)
-	if len(jobs.due) > 0 {
+	if jobs.any() {
 		forJobs = timeOf(whole) / jobsShare
 	}
 	if len(sequences) > 0 {
@@ -75,11 +78,12 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	standings, err := s.tendSequences(ctx, sequences, func() bool { return beforeJobs.Err() != nil })
 	report.Sequences = standings
 	report.Jobs = s.work(ctx, jobs.due, over)
+	remindErr := s.remind(whole, &jobs, over)
 	jobs.tell(&report)
 	if over() {
 		return report, nil
 	}
-	return report, cmp.Or(poolsErr, sequencesErr, err, jobsErr)
+	return report, cmp.Or(poolsErr, sequencesErr, err, jobsErr, remindErr)
 }
 
 // endingBefore returns a context that ends so much before the deadline of ctx, if it has one.

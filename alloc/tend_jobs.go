@@ -3,6 +3,7 @@ package alloc
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -20,53 +21,55 @@ type JobReport struct {
 	Err   error // why the run went no further with it; nil where it did all it could
 }
 
-// openJobs is what a run finds of the jobs that have not ended.
+// openJobs is what a run finds of the jobs that have not ended, each list the oldest first.
 type openJobs struct {
-	due    []Job     // for this run to carry on, the oldest first; none where there is a queue
-	open   int       // all of them
-	oldest time.Time // of the others that somebody is to carry on, when the one was changed that has stood still longest; zero for none
-	sent   int       // that stood still, and were sent to the queue again
+	due       []Job     // for this run to carry on; none where there is a queue
+	still     []Job     // that stand still, to be sent to the queue again
+	forgotten []Job     // whose file nobody goes on sending
+	damaged   []Job     // of lists alone
+	open      int       // all of them
+	foreign   int       // of kinds that this version does not know
+	oldest    time.Time // of the others that somebody is to carry on, when the one last moved on that has stood still longest; zero for none
+	sent      int       // of still
 }
 
-// dueJobs looks at the jobs that have not ended, as far as there is time; beside an error, it tells of those that were found
-// before it. Where there is a queue it sends word of those that stand still: their last message was lost, or whoever got
-// it. Else they are to be carried on by this run, but for those that only another process can. A job whose file nobody
-// goes on sending is given up.
-func (s *Service) dueJobs(ctx context.Context, over func() bool) (openJobs, error) {
+// findJobs looks at the jobs that have not ended, as far as there is time; beside an error, it tells of those that were found
+// before it. Where there is a queue, those that stand still are to be sent again: their last message was lost, or whoever got
+// it. Else they are to be carried on by this run, but for those that only another process can. Those of a kind that this version
+// does not know are left to the schedule of one that does: a worker of this version would do nothing with the message.
+func (s *Service) findJobs(ctx context.Context, over func() bool) (openJobs, error) {
 	var found openJobs
-	var failed error
 	err := s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
 		if over() {
 			return false, nil
 		}
 		found.open++
-		standing := s.second().Sub(j.Updated)
-		if !j.goesOn() {
-			if standing >= receivingFor {
-				gone, err := s.giveUp(ctx, j)
-				failed = cmp.Or(failed, err)
-				if gone {
-					found.open--
-				}
+		still := s.second().Sub(j.touched())
+		switch {
+		case j.State == JobDamaged:
+			found.damaged = append(found.damaged, j)
+		case !j.goesOn():
+			if still >= receivingFor {
+				found.forgotten = append(found.forgotten, j)
 			}
-			return true, nil
-		}
-		if s.queue == nil && kindOf(j.Kind).able(s, j) {
+		case !j.Kind.known():
+			found.foreign++
+			found.stands(j)
+		case s.queue == nil && kindOf(j.Kind).able(s, j):
 			found.due = append(found.due, j)
-			return true, nil
-		}
-		found.stands(j)
-		if s.queue != nil && standing >= stuckAfter && found.sent < tendSteps {
-			if err := s.send(ctx, j); err != nil {
-				failed = cmp.Or(failed, err)
-				return true, nil
+		default:
+			found.stands(j)
+			if s.queue != nil && still >= stuckAfter && len(found.still) < tendSteps {
+				found.still = append(found.still, j)
 			}
-			found.sent++
 		}
 		return true, nil
 	})
-	return found, cmp.Or(err, failed)
+	return found, err
 }
+
+// any reports whether there is something to do for jobs.
+func (o *openJobs) any() bool { return len(o.due)+len(o.still)+len(o.forgotten) > 0 }
 
 // stands notes since when a job has stood still.
 func (o *openJobs) stands(j Job) {
@@ -75,8 +78,8 @@ func (o *openJobs) stands(j Job) {
 	}
 }
 
-// tell says how the jobs are after a run that has carried on those that were due.
-func (o openJobs) tell(r *TendReport) {
+// tell says how the jobs are after a run.
+func (o *openJobs) tell(r *TendReport) {
 	for _, worked := range r.Jobs {
 		if worked.Job.State.Ended() {
 			o.open--
@@ -84,7 +87,37 @@ func (o openJobs) tell(r *TendReport) {
 			o.stands(worked.Job)
 		}
 	}
-	r.Open, r.Oldest, r.Sent = o.open, o.oldest, o.sent
+	for _, j := range o.damaged {
+		err := Errorf(CodeInternal, "the record of the job %s cannot be read; it expires by itself a week after it was made", j.ID)
+		r.Jobs = append(r.Jobs, JobReport{Job: j, Err: err})
+	}
+	slices.SortFunc(r.Jobs, func(a, b JobReport) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+	r.Open, r.Foreign, r.Oldest, r.Sent, r.Unsent = o.open, o.foreign, o.oldest, o.sent, len(o.still)-o.sent
+}
+
+// remind gives up the jobs whose file has not come, and sends word of those that stand still, as far as there is time. After the
+// first that cannot be sent it sends no more: what a queue that does not answer costs is waited for once.
+func (s *Service) remind(ctx context.Context, o *openJobs, over func() bool) (failed error) {
+	for _, j := range o.forgotten {
+		if over() {
+			break
+		}
+		gone, err := s.giveUp(ctx, j)
+		failed = cmp.Or(failed, err)
+		if gone {
+			o.open--
+		}
+	}
+	for _, j := range o.still {
+		if over() {
+			break
+		}
+		if err := s.send(ctx, j); err != nil {
+			return cmp.Or(failed, err)
+		}
+		o.sent++
+	}
+	return failed
 }
 
 // giveUp cancels a job whose file has not come, unless it has moved on meanwhile.
@@ -93,10 +126,13 @@ func (s *Service) giveUp(ctx context.Context, j Job) (gone bool, err error) {
 	to.State, to.Updated = JobCancelled, s.second()
 	to = to.noting(to.Updated, "given up: no part of its file has come for %s", receivingFor)
 	_, err = s.changeJob(ctx, j, to)
-	if Is(err, CodeVersionMismatch) || Is(err, CodeJobNotFound) {
+	switch {
+	case Is(err, CodeVersionMismatch), Is(err, CodeJobNotFound):
 		return false, nil
+	case err != nil:
+		return false, err
 	}
-	return err == nil, err
+	return true, s.recordGivenUp(ctx, to)
 }
 
 // work carries the jobs on, one step of each after the other, until they have ended, the time is over or the run's steps are

@@ -13,7 +13,8 @@ const (
 )
 
 // Work carries the job on from the step, until it has ended or the context's deadline is near; then it sends word of the rest.
-// A step that was overtaken is dropped: no error. An error is for the log, and means that the message should come again:
+// A step that was overtaken is dropped: no error; and so is that of a job that this process cannot carry on: the schedules of those
+// that can send it again, and it stands still until then, which TendReport tells. An error is for the log, and means that the message should come again:
 // where that is of no use any more, as the job has been moved on, it is dropped then. A job whose step fails again and
 // again is left to the schedule, which sends it once it has stood still for a while. Needs ActionTend on all.
 func (s *Service) Work(ctx context.Context, step Step) error {
@@ -33,7 +34,7 @@ func (s *Service) Work(ctx context.Context, step Step) error {
 		return nil
 	}
 	if !kindOf(j.Kind).able(s, j) {
-		return Errorf(CodeUnavailable, "this process cannot carry on the job %s, %s; another may", j.ID, kindOf(j.Kind).what)
+		return nil
 	}
 	return s.workUntil(ctx, j)
 }

@@ -14,6 +14,7 @@ import (
 //
 //	kind     pool    of     fmt    by       what it is       st   state     ver   version     mark   where it goes on
 //	born     upd     done   parts  tries    fail    what came of it; times in nanoseconds
+//	faults   change                           how many of tries do not pass by themselves; what the last change is known by
 //	why      start   total  tally  log      what it is for, when it began, how much there is, what it met, what happened
 //	in       col     ins                    of a seeding: how its parts are read, the column of the IDs, the parts
 //	data     ids     next   tally           of a part
@@ -37,7 +38,7 @@ func jobItem(j alloc.Job) Item {
 	return item(jobKey(j.ID), Item{
 		"kind": string(j.Kind), "pool": string(j.Pool), "of": string(j.Of), "fmt": j.Format, "by": string(j.By),
 		"st": string(j.State), "ver": int64(j.Version), "mark": j.Mark, "born": nanos(j.Created), "upd": nanos(j.Updated),
-		"done": int64(j.Done), "parts": int64(j.Parts), "fail": j.Failure, "tries": int64(j.Tries), AttrExpires: jobExpiry(j.Created),
+		"done": int64(j.Done), "parts": int64(j.Parts), "fail": j.Failure, "tries": int64(j.Tries), "faults": int64(j.Faults), "change": string(j.Change), AttrExpires: jobExpiry(j.Created),
 		"why": j.Why, "start": nanos(j.Started), "total": int64(j.Total), "tally": document(storedTally(j.Tally)), "col": int64(j.Column),
 		"log": listDocument(j.Log, func(e alloc.JobEvent) storedEvent { return storedEvent(e) }),
 		"in":  document(storedFormat(j.Input)), "ins": listDocument(j.Inputs, func(in alloc.JobInput) storedInput { return storedInput(in) }),
@@ -53,10 +54,19 @@ func decodeJob(id alloc.JobID, it Item) (alloc.Job, error) {
 		ID: id, Kind: alloc.JobKind(it.Str("kind")), Pool: alloc.PoolName(it.Str("pool")), Of: alloc.State(it.Str("of")),
 		Format: it.Str("fmt"), By: alloc.ClientID(it.Str("by")), State: alloc.JobState(it.Str("st")), Version: alloc.Version(it.Int("ver")),
 		Created: fromNanos(it.Int("born")), Updated: fromNanos(it.Int("upd")), Done: alloc.Count(it.Int("done")),
-		Parts: int(it.Int("parts")), Mark: it.Str("mark"), Failure: it.Str("fail"), Tries: int(it.Int("tries")),
+		Parts: int(it.Int("parts")), Mark: it.Str("mark"), Failure: it.Str("fail"), Tries: int(it.Int("tries")), Faults: int(it.Int("faults")), Change: alloc.Token(it.Str("change")),
 		Why: it.Str("why"), Started: fromNanos(it.Int("start")), Total: alloc.Count(it.Int("total")), Tally: alloc.Tally(tally), Log: log,
 		Input: alloc.SeedFormat(format), Column: int(it.Int("col")), Inputs: inputs,
 	}, firstOf([]error{err1, err2, err3, err4})
+}
+
+// listedJob is a job as lists have it: one whose record cannot be read as a whole is damaged, and does not hide the others.
+func listedJob(id alloc.JobID, it Item) alloc.Job {
+	j, err := decodeJob(id, it)
+	if err != nil {
+		j.State = alloc.JobDamaged
+	}
+	return j
 }
 
 // CreateJob implements alloc.Jobs.
@@ -117,9 +127,8 @@ func (s *Store) ListJobs(ctx context.Context, before alloc.JobID, limit int) ([]
 	var list []alloc.Job
 	q := Query{PK: jobCatalogue, To: string(before), Descending: true}
 	err := s.listed(ctx, q, limit, func(id string) Key { return jobKey(alloc.JobID(id)) }, func(id string, it Item) error {
-		j, err := decodeJob(alloc.JobID(id), it)
-		list = append(list, j)
-		return err
+		list = append(list, listedJob(alloc.JobID(id), it))
+		return nil
 	})
 	return list, err
 }

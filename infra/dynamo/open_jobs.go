@@ -24,15 +24,11 @@ func (s *Store) OpenJobs(ctx context.Context, after alloc.JobID, limit int) (lis
 		case it == nil || expired(it, now):
 			return false, nil // its creation is under way, or was cut off: then the entry goes when it expires
 		}
-		j, err := decodeJob(id, it)
-		switch {
-		case err != nil:
-			return false, err
-		case j.State.Ended():
+		if alloc.JobState(it.Str("st")).Ended() {
 			s.noMoreOpen(ctx, entry)
 			return false, nil
 		}
-		list = append(list, j)
+		list = append(list, listedJob(id, it))
 		return true, nil
 	})
 	return list, err

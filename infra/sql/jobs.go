@@ -11,9 +11,9 @@ import (
 
 const (
 	jobFields = `kind, pool, of_state, format, client, state, version, updated, done, parts, mark, tries, failure,
-		why, started, total, tally, log, input, inputs, input_column`
+		why, started, total, tally, log, input, inputs, input_column, faults, change`
 	jobColumns = `id, created, ` + jobFields
-	jobValues  = `$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23` // of jobFields
+	jobValues  = `$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25` // of jobFields
 
 	insertJob = `INSERT INTO jobs (` + jobColumns + `) VALUES ($1, $2, ` + jobValues + `) ON CONFLICT (id) DO NOTHING`
 	updateJob = `UPDATE jobs SET (` + jobFields + `) = (` + jobValues + `) WHERE id = $1 AND created = $2`
@@ -31,6 +31,7 @@ func jobRow(j alloc.Job) []any {
 	return []any{
 		j.ID, instant(j.Created), j.Kind, j.Pool, j.Of, j.Format, j.By, j.State, j.Version, instant(j.Updated), j.Done, j.Parts, j.Mark, j.Tries, j.Failure,
 		j.Why, optional(j.Started), j.Total, asJSON(new(storedTally(j.Tally))), asJSON(&log), asJSON(new(storedFormat(j.Input))), asJSON(&inputs), j.Column,
+		j.Faults, j.Change,
 	}
 }
 
@@ -43,7 +44,8 @@ func scanJob(row scanner) (j alloc.Job, err error) {
 	var inputs []storedInput
 	err = row.Scan(
 		&j.ID, &created, &j.Kind, &j.Pool, &j.Of, &j.Format, &j.By, &j.State, &j.Version, &updated, &j.Done, &j.Parts, &j.Mark, &j.Tries, &j.Failure,
-		&j.Why, &started, &j.Total, asJSON(&tally), asJSON(&log), asJSON(&format), asJSON(&inputs), &j.Column)
+		&j.Why, &started, &j.Total, asJSON(&tally), asJSON(&log), asJSON(&format), asJSON(&inputs), &j.Column,
+		&j.Faults, &j.Change)
 	j.Created, j.Updated, j.Started = moment(created), moment(updated), momentOf(started)
 	j.Tally, j.Input = alloc.Tally(tally), alloc.SeedFormat(format)
 	for _, e := range log {
@@ -51,6 +53,16 @@ func scanJob(row scanner) (j alloc.Job, err error) {
 	}
 	for _, in := range inputs {
 		j.Inputs = append(j.Inputs, alloc.JobInput(in))
+	}
+	return j, err
+}
+
+// scanListed is scanJob for lists: a job whose record cannot be read as a whole is damaged, and does not hide the others.
+func scanListed(row scanner) (alloc.Job, error) {
+	j, err := scanJob(row)
+	if err != nil && j.ID != "" { // the row is there
+		j.State = alloc.JobDamaged
+		return j, nil
 	}
 	return j, err
 }
@@ -135,9 +147,9 @@ const (
 func (s *Store) ListJobs(ctx context.Context, before alloc.JobID, limit int) ([]alloc.Job, error) {
 	return read(ctx, s.reader, func(t *tx) ([]alloc.Job, error) {
 		if before == "" {
-			return list(t, scanJob, newestJobs, s.jobsSince(), limit)
+			return list(t, scanListed, newestJobs, s.jobsSince(), limit)
 		}
-		return list(t, scanJob, olderJobs, s.jobsSince(), limit, before)
+		return list(t, scanListed, olderJobs, s.jobsSince(), limit, before)
 	})
 }
 
@@ -147,7 +159,7 @@ const openJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE state NOT IN ('done'
 // OpenJobs returns at most limit jobs that have not ended, the oldest first, after the one given.
 func (s *Store) OpenJobs(ctx context.Context, after alloc.JobID, limit int) ([]alloc.Job, error) {
 	return read(ctx, s.reader, func(t *tx) ([]alloc.Job, error) {
-		return list(t, scanJob, openJobs, after, s.jobsSince(), limit)
+		return list(t, scanListed, openJobs, after, s.jobsSince(), limit)
 	})
 }
 

@@ -45,6 +45,8 @@ CREATE TABLE sequence_samples (
 
 CREATE INDEX sequence_samples_minute ON sequence_samples (minute);
 
+ALTER TABLE jobs ADD COLUMN faults INTEGER NOT NULL DEFAULT 0 CHECK (faults >= 0);
+ALTER TABLE jobs ADD COLUMN change TEXT NOT NULL DEFAULT ''; -- what the last one is known by
 ALTER TABLE jobs ADD COLUMN why TEXT NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN started INTEGER; -- NULL before
 ALTER TABLE jobs ADD COLUMN total INTEGER NOT NULL DEFAULT 0 CHECK (total >= 0);
