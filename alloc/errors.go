@@ -35,6 +35,7 @@ const (
 	CodeCredentialRevoked Code = "credential_revoked" // it can no longer be changed or rotated
 	CodeJobEnded          Code = "job_ended"          // it can no longer be cancelled
 	CodeQuotaExceeded     Code = "quota_exceeded"     // the credential's hourly quota is used up; repeat after RetryAfter
+	CodeTooManyJobs       Code = "too_many_jobs"      // of this client are under way, or were made in the last hour; repeat after RetryAfter
 
 	CodePoolExists      Code = "pool_exists"      // created before with another configuration
 	CodeSequenceExists  Code = "sequence_exists"  // created before with another configuration

@@ -10,7 +10,8 @@ import (
 const (
 	maxAllOpen  = 1000 // of all clients that wait for their end
 	maxWaiting  = 10   // of a client that wait for their end
-	maxJobsPer  = 100  // of a client in jobsPer, cancelled ones too
+	maxJobsPer  = 100  // of a client in jobsPer, cancelled ones too, but for counts that have ended
+	maxMadePer  = 500  // of a client in jobsPer, such counts too: it leaves others room in what is looked at
 	jobsPer     = time.Hour
 	maxAllPages = 10 // of all clients in jobsPer: as many pages of the list as one request looks at
 )
@@ -73,13 +74,20 @@ func (s *Service) checkRoom(ctx context.Context, client ClientID) error {
 	case err != nil:
 		return err
 	case waiting >= maxWaiting:
-		return Errorf(CodeBusy, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
+		return Errorf(CodeTooManyJobs, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
 	case open >= maxAllOpen:
 		return Errorf(CodeBusy, "%d jobs are waiting for their end; wait a while", open).After(time.Minute)
 	}
-	since := s.now().Add(-jobsPer)
-	made, recent := 0, true
-	for before, pages := JobID(""), 0; recent; pages++ {
+	return s.checkPace(ctx, client)
+}
+
+// checkPace refuses a job of a client that has made as many as it may in jobsPer. They are looked at from the newest on, so the one by
+// which the bound is reached is the first that has to leave the hour.
+func (s *Service) checkPace(ctx context.Context, client ClientID) error {
+	now := s.now()
+	since := now.Add(-jobsPer)
+	made, counted := 0, 0
+	for before, pages, recent := JobID(""), 0, true; recent; pages++ {
 		if pages == maxAllPages {
 			return Errorf(CodeBusy, "%d jobs were made within an hour; wait a while", pages*maxPage).After(time.Minute)
 		}
@@ -90,13 +98,16 @@ func (s *Service) checkRoom(ctx context.Context, client ClientID) error {
 		recent = len(jobs) == maxPage && jobs[maxPage-1].Created.After(since)
 		for _, j := range jobs {
 			before = j.ID
-			if j.By == client && j.Created.After(since) {
-				made++
+			if j.By != client || !j.Created.After(since) {
+				continue
+			}
+			if made++; j.Kind != JobCount || !j.State.Ended() {
+				counted++
+			}
+			if counted == maxJobsPer || made == maxMadePer {
+				return Errorf(CodeTooManyJobs, "this client has made %d jobs within an hour, cancelled ones too; wait until one of them is an hour old", made).After(j.Created.Sub(since))
 			}
 		}
-	}
-	if made >= maxJobsPer {
-		return Errorf(CodeBusy, "this client has made %d jobs within an hour, cancelled ones too; wait until it has made fewer in the last one", made).After(time.Minute)
 	}
 	return nil
 }

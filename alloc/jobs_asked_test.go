@@ -166,8 +166,8 @@ func TestWaitingJobsAreBounded(t *testing.T) {
 	}
 	r := alloc.ExportRequest{Pool: pool, Format: "lines"}
 	_, err := w.Export(w.ctx, r)
-	if e := wantCode(t, err, alloc.CodeBusy); e.RetryAfter == 0 {
-		t.Error("there should be a hint")
+	if e := wantCode(t, err, alloc.CodeTooManyJobs); e.RetryAfter != time.Minute {
+		t.Errorf("the hint is %v, want a minute", e.RetryAfter)
 	}
 	if _, err := w.Export(as(t.Context(), "other", alloc.AllScopes()...), r); err != nil {
 		t.Errorf("another client: %v", err)

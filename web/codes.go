@@ -46,6 +46,7 @@ var kinds = map[alloc.Code]kind{
 	alloc.CodeCredentialRevoked: {http.StatusConflict, "Credential revoked"},
 	alloc.CodeJobEnded:          {http.StatusConflict, "Job ended"},
 	alloc.CodeQuotaExceeded:     {http.StatusTooManyRequests, "Quota exceeded"},
+	alloc.CodeTooManyJobs:       {http.StatusTooManyRequests, "Too many jobs"},
 
 	alloc.CodePoolExists:      {http.StatusConflict, "Pool exists"},
 	alloc.CodeSequenceExists:  {http.StatusConflict, "Sequence exists"},
