@@ -75,14 +75,19 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 	}
 }
 
-// Runway is the shortest runway, in hours, of what runs out unless somebody does something: pools that are active and have no
-// generator, or a dry one, and sequences.
+// Runway is the shortest runway, in hours, of what runs out unless somebody does something: pools that are active, with all that
+// their generators can still make, and sequences.
 func Runway(r alloc.TendReport) float64 {
 	hours := float64(RunwayCap)
 	for _, p := range r.Pools {
-		if filled := p.Filled && !p.Dry; !filled && p.State == alloc.PoolActive {
-			hours = min(hours, runway(p.Forecast))
+		if p.State != alloc.PoolActive || unused(p) {
+			continue
 		}
+		f := p.Forecast
+		if p.Filled && !p.Dry {
+			f = p.Supply
+		}
+		hours = min(hours, runway(f))
 	}
 	for _, s := range r.Sequences {
 		if s.State == alloc.SequenceActive {
@@ -91,6 +96,9 @@ func Runway(r alloc.TendReport) float64 {
 	}
 	return hours
 }
+
+// unused reports whether the pool was never seeded: it has not begun, so it does not end.
+func unused(p alloc.PoolStanding) bool { return p.Level.Seeded == 0 && p.Level.Available == 0 }
 
 func runway(f alloc.Forecast) float64 {
 	if left, ok := f.Runway(); ok {
@@ -101,7 +109,10 @@ func runway(f alloc.Forecast) float64 {
 
 // Pool is the numbers of one pool.
 func Pool(p alloc.PoolStanding) []Value {
-	perHour := 0.0
+	perHour, hours := 0.0, runway(p.Forecast)
+	if unused(p) {
+		hours = RunwayCap
+	}
 	for _, b := range p.Forecast.Burns {
 		perHour = max(perHour, b.PerHour)
 	}
@@ -109,9 +120,10 @@ func Pool(p alloc.PoolStanding) []Value {
 		{"available", "Count", float64(p.Level.Available), false, "Free IDs."},
 		{"held", "Count", float64(p.Level.Held), false, "Held IDs."},
 		{"low_mark", "Count", float64(p.Low), false, "Below so many free IDs the pool is filled, or somebody is told."},
+		{"dry", "Count", float64(one(p.Dry)), false, "1 where the pool's generator can make no more, else 0."},
 		{"target_mark", "Count", float64(p.Target), false, "Free IDs that the pool is filled up to."},
 		{"burn_per_hour", "None", perHour, false, "IDs used in an hour, by the faster of the last hour and the last day."},
-		{"runway_hours", "None", runway(p.Forecast), false, "Hours until the pool is empty at that rate, if nothing is added; 87600 for never."},
+		{"runway_hours", "None", hours, false, "Hours until the pool is empty at that rate, if nothing is added; 87600 for never."},
 	}
 }
 

@@ -112,9 +112,14 @@ func checkLine(t *testing.T, line []byte) {
 }
 
 func TestRunway(t *testing.T) {
-	filled := alloc.PoolStanding{State: alloc.PoolActive, Filled: true, Forecast: ending(5)}
-	dry, bare, paused := filled, filled, filled
+	filled := alloc.PoolStanding{State: alloc.PoolActive, Level: alloc.Level{Available: 50, Seeded: 90}, Filled: true, Forecast: ending(5)}
+	dry, bare, paused, empty := filled, filled, filled, filled
 	dry.Dry, bare.Filled, paused.Filled, paused.State = true, false, false, alloc.PoolPaused
+	empty.Filled, empty.Level.Available, empty.Forecast = false, 0, ending(0)
+	unseeded, fresh := empty, empty
+	unseeded.Level.Seeded, fresh.Level, fresh.Forecast = 0, alloc.Level{Available: 3}, ending(2)
+	short := filled
+	short.Supply = ending(3)
 	sequence := alloc.SequenceStanding{State: alloc.SequenceActive, Forecast: ending(7)}
 	far := alloc.SequenceStanding{State: alloc.SequenceActive, Forecast: ending(metrics.RunwayCap + 1)}
 	tests := []struct {
@@ -126,8 +131,12 @@ func TestRunway(t *testing.T) {
 		{"nothing there", nil, nil, metrics.RunwayCap},
 		{"a pool that is filled does not run out", []alloc.PoolStanding{filled}, nil, metrics.RunwayCap},
 		{"a pool whose generator is dry does", []alloc.PoolStanding{filled, dry}, nil, 5},
+		{"one whose generator can make few more does", []alloc.PoolStanding{filled, short}, nil, 3},
 		{"a pool without a generator does", []alloc.PoolStanding{bare}, []alloc.SequenceStanding{sequence}, 5},
 		{"a paused one is not used", []alloc.PoolStanding{paused}, []alloc.SequenceStanding{sequence}, 7},
+		{"an empty one has ended", []alloc.PoolStanding{bare, empty}, nil, 0},
+		{"one that was never seeded has not begun", []alloc.PoolStanding{bare, unseeded}, nil, 5},
+		{"one that was seeded since it was counted has", []alloc.PoolStanding{bare, fresh}, nil, 2},
 		{"nothing is known of it", []alloc.PoolStanding{{State: alloc.PoolActive}}, nil, metrics.RunwayCap},
 		{"very long is capped", nil, []alloc.SequenceStanding{far}, metrics.RunwayCap},
 	}
