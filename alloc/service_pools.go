@@ -56,14 +56,7 @@ func (s *Service) DeletedPool(ctx context.Context, name PoolName) (Pool, error) 
 	return p, nil
 }
 
-// PoolStatus is a pool with its level. LevelError stands in for a level that could not be read.
-type PoolStatus struct {
-	Pool       Pool
-	Level      Level
-	LevelError error
-}
-
-// Pool returns a pool with its level. Needs ActionRead.
+// Pool returns a pool with its level and what there is to say of its refill. Needs ActionRead.
 func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 	if _, err := s.admit(ctx, ActionRead, string(name)); err != nil {
 		return PoolStatus{}, err
@@ -75,11 +68,11 @@ func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 	if err := p.CheckTo(p.State); err != nil {
 		return PoolStatus{}, err
 	}
-	return s.status(ctx, p), nil
+	return s.status(ctx, p, true), nil
 }
 
 // Pools returns at most limit (1 to 100) pools that are not deleted, with their levels, in the order of their names,
-// from the cursor on; next is what to give to go on, "" at the end. Those that the caller may not read are left out.
+// from the cursor on; next is what to give to go on, "" at the end. A low mark in hours counts as for a pool that nothing is used of. Those that the caller may not read are left out.
 // Where very many are left out, there may be fewer than limit, even none, and yet more to come.
 func (s *Service) Pools(ctx context.Context, c Cursor, limit int) (pools []PoolStatus, next Cursor, err error) {
 	look := func(p Pool) entry[PoolName] {
@@ -103,17 +96,12 @@ func (s *Service) statuses(ctx context.Context, pools []Pool) []PoolStatus {
 	for range min(levelReaders, len(pools)) {
 		readers.Go(func() {
 			for i := taken.Add(1) - 1; i < int64(len(pools)); i = taken.Add(1) - 1 {
-				all[i] = s.status(ctx, pools[i])
+				all[i] = s.status(ctx, pools[i], false)
 			}
 		})
 	}
 	readers.Wait()
 	return all
-}
-
-func (s *Service) status(ctx context.Context, p Pool) PoolStatus {
-	l, err := withoutPanic(func() (Level, error) { return s.store.Level(ctx, p.Name) })
-	return PoolStatus{Pool: p, Level: l, LevelError: err}
 }
 
 // ClaimRequest is what a client asks of a pool.

@@ -68,12 +68,12 @@ func TestACustomersPoolFillsItself(t *testing.T) {
 		t.Errorf("35 IDs at about one a minute last %f hours: %+v", hours, later)
 	}
 	samples := told[*apitest.ListPoolSamplesResponse](c, 200)(c.ListPoolSamplesWithResponse(c.ctx, "vouchers", nil)).JSON200.Samples
-	if n := len(samples); n < 10 || samples[n-1].At.Before(samples[0].At) || samples[n-1].Used <= samples[0].Used {
+	if n := len(samples); n < 10 || !samples[n-1].At.Before(samples[0].At) || samples[n-1].Used >= samples[0].Used {
 		t.Errorf("the samples are %+v", samples)
 	}
-	few := told[*apitest.ListPoolSamplesResponse](c, 200)(c.ListPoolSamplesWithResponse(c.ctx, "vouchers", &apitest.ListPoolSamplesParams{From: &samples[2].At, Until: &samples[4].At, Limit: new(2)})).JSON200.Samples
+	few := told[*apitest.ListPoolSamplesResponse](c, 200)(c.ListPoolSamplesWithResponse(c.ctx, "vouchers", &apitest.ListPoolSamplesParams{From: &samples[5].At, Until: &samples[1].At, Limit: new(2)})).JSON200.Samples
 	if diff := cmp.Diff(samples[2:4], few); diff != "" {
-		t.Errorf("from the third, two of them (-want +got):\n%s", diff)
+		t.Errorf("two from the third on, going back (-want +got):\n%s", diff)
 	}
 	status := told[*apitest.GetRefillResponse](c, 200)(c.GetRefillWithResponse(c.ctx, "vouchers")).JSON200
 	if status.Filling || status.Dry != nil || status.UpdatedAt == nil {
@@ -123,8 +123,20 @@ func TestACustomersGeneratorRunsDry(t *testing.T) {
 		t.Errorf("the refill is %+v, want it dry", status)
 	}
 	end := told[*apitest.ForecastSequenceResponse](c, 200)(c.ForecastSequenceWithResponse(c.ctx, "cases")).JSON200
-	if end.Available > 30 {
+	if end.Available != "0" {
 		t.Errorf("the forecast is %+v", end)
+	}
+	pool := told[*apitest.GetPoolResponse](c, 200)(c.GetPoolWithResponse(c.ctx, "cases")).JSON200
+	if s := pool.RefillStatus; s == nil || s.Low || !s.Filling || s.Dry == nil || *s.Dry != *status.Dry {
+		t.Errorf("the pool has the refill %+v", s)
+	}
+	told[*apitest.ClaimResponse](c, 201)(c.ClaimWithResponse(c.ctx, "cases", nil, apitest.ClaimRequest{Count: new(int64(15))}))
+	all := told[*apitest.ListPoolsResponse](c, 200)(c.ListPoolsWithResponse(c.ctx, nil)).JSON200
+	if s := all.Pools[0].RefillStatus; all.Pools[0].Name != "cases" || s == nil || !s.Low || !s.Filling || s.Dry == nil {
+		t.Errorf("in the list %s has the refill %+v", all.Pools[0].Name, s)
+	}
+	if s := all.Pools[1].RefillStatus; s != nil {
+		t.Errorf("a pool without marks has the refill %+v", s)
 	}
 }
 

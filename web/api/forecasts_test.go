@@ -1,8 +1,11 @@
 package api
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"idpool/alloc"
 )
@@ -34,9 +37,74 @@ func TestForecastsAreToldInAWord(t *testing.T) {
 			`{"at":"2026-11-29T12:00:00Z","available":7,` + told + `"outlook":"ends","earliest":"2026-11-29T13:00:00Z","latest":"2026-11-29T14:00:00Z"}`,
 		},
 	} {
-		if got := canonical(newForecastAnswer(tt.forecast)); got != tt.want {
+		if got := canonical(newForecastAnswer(tt.forecast, ids)); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, tt.want)
 		}
+	}
+	f := alloc.Forecast{At: noon, Available: 1<<63 - 1, Burns: []alloc.Burn{{Window: time.Hour, Span: time.Hour, Used: 1<<53 + 1, PerHour: 2}}, Known: true, Never: true}
+	const want = `{"at":"2026-11-29T12:00:00Z","available":"9223372036854775807","burns":[{"window":3600,"span":3600,"used":"9007199254740993","per_hour":2}],"outlook":"never"}`
+	if got := canonical(newForecastAnswer(f, numbers)); got != want {
+		t.Errorf("of a sequence:\n got %s\nwant %s", got, want)
+	}
+}
+
+// The newest of the samples are found by a few looks, wherever they lie.
+func TestTheNewestSamplesAreFound(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	var kept []alloc.Sample // each minute of the last two days, and before that each 50 minutes
+	for back := 35 * 24 * time.Hour; back > 0; {
+		kept = append(kept, alloc.Sample{At: now.Add(-back), Used: alloc.Count(len(kept))})
+		if back > 48*time.Hour {
+			back -= 50 * time.Minute
+		} else {
+			back -= time.Minute
+		}
+	}
+	year := 365 * 24 * time.Hour
+	for _, tt := range []struct {
+		name        string
+		from, until time.Time
+		limit       int
+		looks       int // at most
+	}{
+		{"the last one", now.Add(-24 * time.Hour), now, 1, 1},
+		{"all of a day", now.Add(-24 * time.Hour), now, 1500, 1},
+		{"as many as there may be", now.Add(-year), now, 1500, 2},
+		{"beyond the last one", now.Add(-24 * time.Hour), now.Add(100 * year), 3, 1},
+		{"a thin time", now.Add(-30 * 24 * time.Hour), now.Add(-10 * 24 * time.Hour), 20, 7},
+		{"a thin time, one", now.Add(-30 * 24 * time.Hour), now.Add(-10*24*time.Hour - 5*time.Minute), 1, 7},
+		{"across both", now.Add(-30 * 24 * time.Hour), now.Add(-47 * time.Hour), 100, 9},
+		{"before anything was kept", now.Add(-2 * year), now.Add(-year), 10, 1},
+	} {
+		looks := 0
+		find := finder(func(from, until time.Time, limit int) (some []alloc.Sample, err error) {
+			looks++
+			for _, s := range kept {
+				if !s.At.Before(from) && s.At.Before(until) && len(some) < limit {
+					some = append(some, s)
+				}
+			}
+			return some, nil
+		})
+		got, err := find.newest(tt.from, tt.until, now, tt.limit)
+		var want []alloc.Sample
+		for _, s := range slices.Backward(kept) {
+			if !s.At.Before(tt.from) && s.At.Before(tt.until) && len(want) < tt.limit {
+				want = append(want, s)
+			}
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" || looks > tt.looks {
+			t.Errorf("%s: %v, %d looks (-want +got):\n%s", tt.name, err, looks, diff)
+		}
+	}
+	if all, err := finder(func(from, until time.Time, limit int) ([]alloc.Sample, error) {
+		var some []alloc.Sample
+		for at := from; at.Before(until) && len(some) < limit; at = at.Add(time.Minute) {
+			some = append(some, alloc.Sample{At: at})
+		}
+		return some, nil
+	}).all(now.Add(-4000*time.Minute), now); err != nil || len(all) < 3990 {
+		t.Errorf("more than fit in one look: %d, %v", len(all), err)
 	}
 }
 

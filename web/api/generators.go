@@ -120,8 +120,8 @@ type previewAnswer struct {
 	Space     string      `json:"space,omitzero"` // digits; it may be far above 2^53
 	Bits      float64     `json:"bits"`
 	Target    alloc.Count `json:"target"`
-	Collision float64     `json:"collision"`
-	Guesses   float64     `json:"guesses"`
+	Collision *float64    `json:"collision,omitempty"` // of random, as guesses
+	Guesses   *float64    `json:"guesses,omitempty"`
 }
 
 // preview shows what a configuration's generator would make. Nothing is taken or kept.
@@ -130,9 +130,11 @@ func (a api) preview(ctx context.Context, q request, c poolConfig) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: previewAnswer{
-		Examples: append([]string{}, p.Examples...), Space: p.Space, Bits: p.Bits, Target: p.Target, Collision: p.Collision, Guesses: p.Guesses,
-	}}, nil
+	body := previewAnswer{Examples: append([]string{}, p.Examples...), Space: p.Space, Bits: p.Bits, Target: p.Target}
+	if c.Generator.config().Kind == generator.Random {
+		body.Collision, body.Guesses = &p.Collision, &p.Guesses
+	}
+	return answer{status: http.StatusOK, body: body}, nil
 }
 
 // The columns of a list of pools that say how they are filled.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"idpool/alloc"
+	"idpool/web"
 )
 
 // exportJob is a job as it is answered.
@@ -74,6 +75,20 @@ func TestAnExportWithoutIDs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", format, got, want)
 		}
 		w.must(404, "GET", "/v1/jobs/"+job+"/parts/1", "")
+	}
+}
+
+// A client that has too many jobs is told when to come again, and that it is no fault of ours.
+func TestTooManyJobsAreTheClients(t *testing.T) {
+	w := newWorld(t) // with two jobs of this client
+	for range 8 {
+		w.must(202, "POST", "/v1/pools/p/exports", "")
+	}
+	for path, body := range map[string]string{"/v1/pools/p/exports": "", "/v1/pools/p/count": "", "/v1/pools/p/seedings": `{"format": "text"}`} {
+		got := w.must(429, "POST", path, body)
+		if p := read[web.Problem](t, got.Body); p.Code != alloc.CodeTooManyJobs || got.Header().Get("Retry-After") != "60" {
+			t.Errorf("%s: %s, Retry-After %q", path, p.Code, got.Header().Get("Retry-After"))
+		}
 	}
 }
 

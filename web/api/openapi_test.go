@@ -19,7 +19,7 @@ type described struct {
 	Query       []string
 	Key         bool // it takes an Idempotency-Key
 	Conditional bool // it takes If-Match
-	CSV         bool // a list that can be had as CSV
+	CSV         bool // what can be had as CSV
 	Scoped      bool // it needs a scope, not only a credential
 }
 
@@ -38,7 +38,7 @@ func TestTheContractHasTheRoutesAndNoOthers(t *testing.T) {
 	for _, rt := range api.Routes(nil) {
 		want[rt.Method+" "+rt.Path] = described{
 			Operation: rt.Operation, Open: rt.Open, Query: slices.Sorted(slices.Values(rt.Query)), Key: rt.Keys != api.KeysIgnored,
-			Conditional: rt.Conditional, CSV: rt.List, Scoped: rt.Need != "" || rt.NeedOf != nil,
+			Conditional: rt.Conditional, CSV: rt.List || rt.CSV, Scoped: rt.Need != "" || rt.NeedOf != nil,
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -52,6 +52,16 @@ type poolAnswer struct {
 
 	Level      *levelAnswer  `json:"level,omitempty"`       // where it was read
 	LevelError *partialError `json:"level_error,omitempty"` // instead of a level that could not be read
+
+	Refill      *refillStatus `json:"refill_status,omitempty"` // where it was read, of a pool with marks
+	RefillError *partialError `json:"refill_error,omitempty"`  // instead of one that could not be read
+}
+
+// refillStatus is whether the pool is to be filled, and is being filled.
+type refillStatus struct {
+	Low     bool   `json:"low"`
+	Filling bool   `json:"filling"`
+	Dry     string `json:"dry,omitzero"` // why its generator can make no more
 }
 
 type levelAnswer struct {
@@ -84,6 +94,10 @@ func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
 	p.Level = &levelAnswer{
 		Available: l.Available, Seeded: l.Seeded, Held: l.Held, Claimed: l.Claimed, Returning: l.Returning, Retired: l.Retired,
 		Forgotten: l.Forgotten, CountedAt: utc(l.CountedAt),
+	}
+	p.RefillError = explained(ctx, s.RefillError)
+	if r := s.Refill; r != nil {
+		p.Refill = &refillStatus{r.Low, r.Filling, r.Dry}
 	}
 	return p
 }
@@ -151,13 +165,32 @@ var poolColumns = slices.Concat([]column[poolAnswer]{
 	levelColumn("retired", func(l levelAnswer) string { return decimal(l.Retired) }),
 	levelColumn("forgotten", func(l levelAnswer) string { return decimal(l.Forgotten) }),
 	levelColumn("counted_at", func(l levelAnswer) string { return when(l.CountedAt) }),
-	{"level_error", func(p poolAnswer) string {
-		if p.LevelError == nil {
+	errorColumn("level_error", func(p poolAnswer) *partialError { return p.LevelError }),
+	refillColumn("refill_low", func(r refillStatus) string { return strconv.FormatBool(r.Low) }),
+	refillColumn("refill_filling", func(r refillStatus) string { return strconv.FormatBool(r.Filling) }),
+	refillColumn("refill_dry", func(r refillStatus) string { return r.Dry }),
+	errorColumn("refill_error", func(p poolAnswer) *partialError { return p.RefillError }),
+})
+
+// errorColumn is the code of what could not be read; empty where nothing failed.
+func errorColumn(name string, of func(poolAnswer) *partialError) column[poolAnswer] {
+	return column[poolAnswer]{name, func(p poolAnswer) string {
+		if e := of(p); e != nil {
+			return string(e.Code)
+		}
+		return ""
+	}}
+}
+
+// refillColumn is empty for a pool without marks.
+func refillColumn(name string, value func(refillStatus) string) column[poolAnswer] {
+	return column[poolAnswer]{name, func(p poolAnswer) string {
+		if p.Refill == nil {
 			return ""
 		}
-		return string(p.LevelError.Code)
-	}},
-})
+		return value(*p.Refill)
+	}}
+}
 
 // levelColumn is empty where the level could not be read.
 func levelColumn(name string, value func(levelAnswer) string) column[poolAnswer] {

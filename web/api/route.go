@@ -47,7 +47,8 @@ type Route struct {
 	Query       []string // the query parameters that it knows; others are refused
 	Keys        Keys
 	Conditional bool // it takes If-Match; one that changes something and does not, refuses it
-	List        bool // it can be had as CSV
+	List        bool // it goes on page by page, and can be had as CSV
+	CSV         bool // what is no list, and can be had as CSV
 
 	read reader
 }

@@ -106,15 +106,15 @@ func (a api) pools() []Route {
 // filling is how pools are kept full, and how long pools and sequences last.
 func (a api) filling() []Route {
 	see := func(path, operation, on string, do endpoint, query ...string) Route {
-		return Route{Method: get, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionRead, On: on, Query: query, read: plain(do)}
+		return Route{Method: get, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionRead, On: on, Query: query, CSV: len(query) > 0, read: plain(do)}
 	}
 	return []Route{
 		{Method: post, Path: pool + "/preview", Operation: "previewPool", Function: FunctionAdmin, Need: alloc.ActionManage, On: onPool, read: withBody(a.preview)},
 		see(pool+"/refill", "getRefill", onPool, a.poolRefill),
 		see(pool+"/forecast", "forecastPool", onPool, a.poolForecast),
-		see(pool+"/samples", "listPoolSamples", onPool, a.poolSamples, "from", "until", "limit"),
+		see(pool+"/samples", "listPoolSamples", onPool, a.poolSamples, "from", "until", "limit", "format"),
 		see(sequence+"/forecast", "forecastSequence", onSequence, a.sequenceForecast),
-		see(sequence+"/samples", "listSequenceSamples", onSequence, a.sequenceSamples, "from", "until", "limit"),
+		see(sequence+"/samples", "listSequenceSamples", onSequence, a.sequenceSamples, "from", "until", "limit", "format"),
 	}
 }
 
@@ -165,11 +165,11 @@ func (a api) jobs() []Route {
 		{Method: get, Path: job, Operation: "getJob", Function: FunctionAdmin, NeedOf: jobNeeds(), On: onJob, read: plain(a.job)},
 		{Method: get, Path: job + "/parts/{part}", Operation: "getJobPart", Function: FunctionAdmin, NeedOf: jobNeeds(), On: onJob, read: plain(a.jobPart)},
 		{
-			Method: put, Path: job + "/input/{" + onInput + "}", Operation: "putJobInput", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onJob,
+			Method: put, Path: job + "/input/{" + onInput + "}", Operation: "putJobInput", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,
 			Keys: KeysAnswered, read: a.receivePart,
 		},
 		{
-			Method: post, Path: job + "/start", Operation: "startJob", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onJob,
+			Method: post, Path: job + "/start", Operation: "startJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,
 			Keys: KeysAnswered, read: withBody(a.startJob),
 		},
 		{

@@ -126,6 +126,8 @@ var laterStories = map[string][]step{
 		{line: "GET /v1/pools/p/samples?from=2026-11-29T13:00:00Z&until=2026-11-29T14:00:00Z"},
 		{line: "GET /v1/sequences/invoices/forecast"},
 		{line: "GET /v1/sequences/invoices.2026/samples"},
+		{line: "GET /v1/pools/p/samples?format=csv"},
+		{line: "GET /v1/sequences/invoices.2026/samples", headers: []string{"Accept: text/csv"}},
 		{line: "GET /v1/pools?format=csv"},
 		{line: "PUT /v1/pools/p", body: `{"generator": null, "refill": {"low_hours": 12}}`, headers: []string{`If-Match: "1"`}},
 		{line: "POST /v1/pools/q/preview", body: `{"generator": {"kind": "random", "length": 4, "alphabet": "0123456789"}, "refill": {"low": 10, "target": 20000}}`},

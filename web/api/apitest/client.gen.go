@@ -35,13 +35,6 @@ const (
 	ExportRequestFormatJSON ExportRequestFormat = "json"
 )
 
-// Defines values for ForecastOutlook.
-const (
-	Ends    ForecastOutlook = "ends"
-	Never   ForecastOutlook = "never"
-	Unknown ForecastOutlook = "unknown"
-)
-
 // Defines values for GeneratorCheck.
 const (
 	GeneratorCheckDamm    GeneratorCheck = "damm"
@@ -96,6 +89,13 @@ const (
 	JobStateQueued    JobState = "queued"
 	JobStateReceiving JobState = "receiving"
 	JobStateRunning   JobState = "running"
+)
+
+// Defines values for Outlook.
+const (
+	Ends    Outlook = "ends"
+	Never   Outlook = "never"
+	Unknown Outlook = "unknown"
 )
 
 // Defines values for PoolConfigOnRelease.
@@ -160,6 +160,7 @@ const (
 	ProblemCodeSequenceStopped      ProblemCode = "sequence_stopped"
 	ProblemCodeThrottled            ProblemCode = "throttled"
 	ProblemCodeTooLarge             ProblemCode = "too_large"
+	ProblemCodeTooManyJobs          ProblemCode = "too_many_jobs"
 	ProblemCodeUnauthenticated      ProblemCode = "unauthenticated"
 	ProblemCodeUnavailable          ProblemCode = "unavailable"
 	ProblemCodeUnsupportedMediaType ProblemCode = "unsupported_media_type"
@@ -243,6 +244,12 @@ const (
 	ListPoolsParamsFormatJSON ListPoolsParamsFormat = "json"
 )
 
+// Defines values for ListPoolSamplesParamsFormat.
+const (
+	ListPoolSamplesParamsFormatCsv  ListPoolSamplesParamsFormat = "csv"
+	ListPoolSamplesParamsFormatJSON ListPoolSamplesParamsFormat = "json"
+)
+
 // Defines values for SeedPoolParamsHeader.
 const (
 	False SeedPoolParamsHeader = "false"
@@ -259,6 +266,12 @@ const (
 const (
 	ListLeasesParamsFormatCsv  ListLeasesParamsFormat = "csv"
 	ListLeasesParamsFormatJSON ListLeasesParamsFormat = "json"
+)
+
+// Defines values for ListSequenceSamplesParamsFormat.
+const (
+	ListSequenceSamplesParamsFormatCsv  ListSequenceSamplesParamsFormat = "csv"
+	ListSequenceSamplesParamsFormatJSON ListSequenceSamplesParamsFormat = "json"
 )
 
 // AuditList Examples: {"records":[{"action":"pool.pause","address":"192.0.2.1","at":"2026-11-29T12:00:00Z","client":"shop","detail":"","id":"20261129T120000.000000Z-EQ1BG4OTCV6VBF2LVRQHGGKD7O","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","result":"ok","target":"pool/vouchers"}]}
@@ -543,7 +556,7 @@ type Forecast struct {
 	// At When it was made.
 	At time.Time `json:"at"`
 
-	// Available Free IDs, or numbers left.
+	// Available Free IDs.
 	Available int64 `json:"available"`
 
 	// Burns How fast it was used: over the last hour, and over the last day.
@@ -569,12 +582,8 @@ type Forecast struct {
 
 	// Outlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
 	// yet to tell by.
-	Outlook ForecastOutlook `json:"outlook"`
+	Outlook Outlook `json:"outlook"`
 }
-
-// ForecastOutlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
-// yet to tell by.
-type ForecastOutlook string
 
 // Generator Makes IDs for the pool, between the marks of `refill`, which it needs. Null or left out for none. What a kind does not use is left out.
 // What is empty, 0 or false is as if it were left out, and answers leave it out.
@@ -958,6 +967,63 @@ type NextRequest struct {
 // Examples: 1001
 type Number = string
 
+// NumberForecast Examples: {"at":"2026-11-29T12:00:00Z","available":"9223372036854774807","burns":[{"per_hour":120,"span":3600,"used":"120","window":3600},{"per_hour":60,"span":86400,"used":"1440","window":86400}],"outlook":"never"}
+type NumberForecast struct {
+	// At When it was made.
+	At time.Time `json:"at"`
+
+	// Available A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Available Number `json:"available"`
+
+	// Burns How fast it was used: over the last hour, and over the last day.
+	Burns []struct {
+		// PerHour The rate of that.
+		PerHour float32 `json:"per_hour"`
+
+		// Span For how many of these seconds there are samples; 0 where nothing is known.
+		Span int64 `json:"span"`
+
+		// Used A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Used Number `json:"used"`
+
+		// Window Over how many seconds.
+		Window int64 `json:"window"`
+	} `json:"burns"`
+
+	// Earliest With `ends`: when it is used up at the highest rate.
+	Earliest *time.Time `json:"earliest,omitempty"`
+
+	// Latest With `ends`: when it is used up at the lowest rate; absent where at that rate it never is.
+	Latest *time.Time `json:"latest,omitempty"`
+
+	// Outlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
+	// yet to tell by.
+	Outlook Outlook `json:"outlook"`
+}
+
+// NumberSampleList Examples: {"samples":[{"at":"2026-11-29T12:00:00Z","available":"9223372036854774797","used":"1010"},{"at":"2026-11-29T11:59:00Z","available":"9223372036854774807","used":"1000"}]}
+type NumberSampleList struct {
+	// Samples The samples, newest first.
+	Samples []struct {
+		// At When it was taken.
+		At time.Time `json:"at"`
+
+		// Available A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Available Number `json:"available"`
+
+		// Used A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Used Number `json:"used"`
+	} `json:"samples"`
+}
+
 // Numbers Examples: {"numbers":["1001","1002","1003"],"sequence":"invoices"}
 type Numbers struct {
 	// Numbers Exactly as many as were asked for.
@@ -968,6 +1034,10 @@ type Numbers struct {
 	// Examples: vouchers
 	Sequence Name `json:"sequence"`
 }
+
+// Outlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
+// yet to tell by.
+type Outlook string
 
 // PartialError Stands for the part of an answer that could not be read.
 type PartialError struct {
@@ -1012,6 +1082,7 @@ type PartialError struct {
 	// | `key_mismatch` | 422 | Idempotency-Key used for another request |
 	// | `version_required` | 428 | Version required |
 	// | `quota_exceeded` | 429 | Quota exceeded |
+	// | `too_many_jobs` | 429 | Too many jobs |
 	// | `internal` | 500 | Internal error |
 	// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 	// | `pool_damaged` | 503 | Pool damaged |
@@ -1044,6 +1115,14 @@ type Pool struct {
 	//
 	// Examples: vouchers
 	Name Name `json:"name"`
+
+	// RefillError Stands for the part of an answer that could not be read.
+	RefillError *PartialError `json:"refill_error,omitempty"`
+
+	// RefillStatus Of a pool with marks whose level could be read.
+	//
+	// Examples: {"filling":true,"low":true}
+	RefillStatus *RefillStatus `json:"refill_status,omitempty"`
 
 	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
 	State PoolState `json:"state"`
@@ -1118,14 +1197,14 @@ type Preview struct {
 	// Bits What is random about an ID, in bits.
 	Bits float32 `json:"bits"`
 
-	// Collision With so many IDs in the pool, how likely one more draw is one that is there already.
-	Collision float32 `json:"collision"`
+	// Collision Of random: with so many IDs in the pool, how likely one more draw hits one that is there already.
+	Collision *float32 `json:"collision,omitempty"`
 
 	// Examples Five IDs as the generator makes them. Of a sequence the numbers are those that would come next, fewer where fewer are left; none is taken.
 	Examples []ID `json:"examples"`
 
-	// Guesses With so many IDs in the pool, how many guesses find one of them, on average; 0 where that is not told.
-	Guesses float32 `json:"guesses"`
+	// Guesses Of random: with so many IDs in the pool, how many guesses find one of them, on average.
+	Guesses *float32 `json:"guesses,omitempty"`
 
 	// Space How many IDs there can be, in digits. Absent where that is not counted: UUIDv7 and ULID.
 	Space *string `json:"space,omitempty"`
@@ -1179,6 +1258,7 @@ type Problem struct {
 	// | `key_mismatch` | 422 | Idempotency-Key used for another request |
 	// | `version_required` | 428 | Version required |
 	// | `quota_exceeded` | 429 | Quota exceeded |
+	// | `too_many_jobs` | 429 | Too many jobs |
 	// | `internal` | 500 | Internal error |
 	// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 	// | `pool_damaged` | 503 | Pool damaged |
@@ -1241,6 +1321,7 @@ type Problem struct {
 		// | `key_mismatch` | 422 | Idempotency-Key used for another request |
 		// | `version_required` | 428 | Version required |
 		// | `quota_exceeded` | 429 | Quota exceeded |
+		// | `too_many_jobs` | 429 | Too many jobs |
 		// | `internal` | 500 | Internal error |
 		// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 		// | `pool_damaged` | 503 | Pool damaged |
@@ -1324,6 +1405,7 @@ type Problem struct {
 // | `key_mismatch` | 422 | Idempotency-Key used for another request |
 // | `version_required` | 428 | Version required |
 // | `quota_exceeded` | 429 | Quota exceeded |
+// | `too_many_jobs` | 429 | Too many jobs |
 // | `internal` | 500 | Internal error |
 // | `pool_rebuilding` | 503 | Pool is being rebuilt |
 // | `pool_damaged` | 503 | Pool damaged |
@@ -1449,6 +1531,21 @@ type Refill struct {
 	Waiting int `json:"waiting"`
 }
 
+// RefillStatus Of a pool with marks whose level could be read.
+//
+// Examples: {"filling":true,"low":true}
+type RefillStatus struct {
+	// Dry Why its generator can make no more; absent while it can.
+	Dry *string `json:"dry,omitempty"`
+
+	// Filling Its generator has found it below the low mark, and the target is not reached yet.
+	Filling bool `json:"filling"`
+
+	// Low It is below its low mark. A mark in hours counts by the rates of the moment where one pool is asked for; in lists it counts as
+	// of a pool that nothing is used of, and `filling` says whether its generator has found it low.
+	Low bool `json:"low"`
+}
+
 // RequestID The id of a request, as `X-Request-Id` had it; name it when you report a problem.
 //
 // Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
@@ -1460,17 +1557,17 @@ type RotateRequest struct {
 	Overlap *int64 `json:"overlap,omitempty"`
 }
 
-// SampleList Examples: {"samples":[{"at":"2026-11-29T11:59:00Z","available":9992,"used":8},{"at":"2026-11-29T12:00:00Z","available":9990,"used":10}]}
+// SampleList Examples: {"samples":[{"at":"2026-11-29T12:00:00Z","available":9990,"used":10},{"at":"2026-11-29T11:59:00Z","available":9992,"used":8}]}
 type SampleList struct {
-	// Samples The samples, oldest first.
+	// Samples The samples, newest first.
 	Samples []struct {
 		// At When it was taken.
 		At time.Time `json:"at"`
 
-		// Available Free IDs, or numbers left.
+		// Available Free IDs.
 		Available int64 `json:"available"`
 
-		// Used Of a pool, IDs ever added less those that are free; of a sequence, numbers leased. Between two samples it grows by what was used and not given back.
+		// Used IDs ever added less those that are free. Between two samples it grows by what was used and not given back.
 		Used int64 `json:"used"`
 	} `json:"samples"`
 }
@@ -1854,6 +1951,7 @@ type Tended struct {
 		// | `key_mismatch` | 422 | Idempotency-Key used for another request |
 		// | `version_required` | 428 | Version required |
 		// | `quota_exceeded` | 429 | Quota exceeded |
+		// | `too_many_jobs` | 429 | Too many jobs |
 		// | `internal` | 500 | Internal error |
 		// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 		// | `pool_damaged` | 503 | Pool damaged |
@@ -1918,6 +2016,7 @@ type Tended struct {
 			// | `key_mismatch` | 422 | Idempotency-Key used for another request |
 			// | `version_required` | 428 | Version required |
 			// | `quota_exceeded` | 429 | Quota exceeded |
+			// | `too_many_jobs` | 429 | Too many jobs |
 			// | `internal` | 500 | Internal error |
 			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 			// | `pool_damaged` | 503 | Pool damaged |
@@ -2019,6 +2118,7 @@ type Tended struct {
 			// | `key_mismatch` | 422 | Idempotency-Key used for another request |
 			// | `version_required` | 428 | Version required |
 			// | `quota_exceeded` | 429 | Quota exceeded |
+			// | `too_many_jobs` | 429 | Too many jobs |
 			// | `internal` | 500 | Internal error |
 			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 			// | `pool_damaged` | 503 | Pool damaged |
@@ -2247,6 +2347,11 @@ type SequenceUnavailable = Problem
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
 type TooLarge = Problem
+
+// TooManyJobs What went wrong, by RFC 9457.
+//
+// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
+type TooManyJobs = Problem
 
 // Unauthenticated What went wrong, by RFC 9457.
 //
@@ -2530,9 +2635,15 @@ type ListPoolSamplesParams struct {
 	// Until The time before which the samples were taken; now by default.
 	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
 
-	// Limit How many samples at most. Where there are more, go on from just after the last one.
+	// Limit How many samples at most. Where there are more, go on with `at` of the last one as `until`.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Format JSON or a table; without it the `Accept` header decides, and JSON is the default.
+	Format *ListPoolSamplesParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 }
+
+// ListPoolSamplesParamsFormat defines parameters for ListPoolSamples.
+type ListPoolSamplesParamsFormat string
 
 // SeedPoolTextBody defines parameters for SeedPool.
 type SeedPoolTextBody = string
@@ -2671,9 +2782,15 @@ type ListSequenceSamplesParams struct {
 	// Until The time before which the samples were taken; now by default.
 	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
 
-	// Limit How many samples at most. Where there are more, go on from just after the last one.
+	// Limit How many samples at most. Where there are more, go on with `at` of the last one as `until`.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Format JSON or a table; without it the `Accept` header decides, and JSON is the default.
+	Format *ListSequenceSamplesParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 }
+
+// ListSequenceSamplesParamsFormat defines parameters for ListSequenceSamples.
+type ListSequenceSamplesParamsFormat string
 
 // TendParams defines parameters for Tend.
 type TendParams struct {
@@ -3250,8 +3367,11 @@ type ClientInterface interface {
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
 	//
-	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+	//
+	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3264,8 +3384,11 @@ type ClientInterface interface {
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
 	//
-	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+	//
+	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3297,7 +3420,7 @@ type ClientInterface interface {
 	// PreviewPoolWithBody See what a generator would make
 	//
 	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 	// *manage* on the pool, and for a generator of a sequence *lease* on that.
 	//
 	// Takes any type of body and a specified content type.
@@ -3308,7 +3431,7 @@ type ClientInterface interface {
 	// PreviewPool See what a generator would make
 	//
 	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 	// *manage* on the pool, and for a generator of a sequence *lease* on that.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3371,7 +3494,7 @@ type ClientInterface interface {
 
 	// ListPoolSamples How full a pool was
 	//
-	// A sample each minute, oldest first. They are kept for 35 days.
+	// A sample each minute, newest first. They are kept for 35 days.
 	//
 	// Corresponds with GET /v1/pools/{pool}/samples (the `ListPoolSamples` operationId).
 	ListPoolSamples(ctx context.Context, pool PoolInPath, params *ListPoolSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3425,9 +3548,11 @@ type ClientInterface interface {
 	//
 	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+	// alone. A job that is left alone while it waits for its file is cancelled after a day.
 	//
-	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+	// into parts: a list of more than 1 MiB goes as text.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3438,9 +3563,11 @@ type ClientInterface interface {
 	//
 	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+	// alone. A job that is left alone while it waits for its file is cancelled after a day.
 	//
-	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+	// into parts: a list of more than 1 MiB goes as text.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3569,7 +3696,8 @@ type ClientInterface interface {
 
 	// ListSequenceSamples How much of a sequence was left
 	//
-	// A sample each minute, oldest first. They are kept for 35 days.
+	// Newest first. A sequence is sampled when it has moved, at most once a minute, and about every 50 minutes while it does not. They are kept
+	// for 35 days.
 	//
 	// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
 	ListSequenceSamples(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4253,8 +4381,11 @@ func (c *Client) DrainPool(ctx context.Context, pool PoolInPath, params *DrainPo
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
 //
-// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+//
+// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4277,8 +4408,11 @@ func (c *Client) ExportPoolWithBody(ctx context.Context, pool PoolInPath, params
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
 //
-// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+//
+// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4350,7 +4484,7 @@ func (c *Client) PausePool(ctx context.Context, pool PoolInPath, params *PausePo
 // PreviewPoolWithBody See what a generator would make
 //
 // Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 // *manage* on the pool, and for a generator of a sequence *lease* on that.
 //
 // Takes any type of body and a specified content type.
@@ -4371,7 +4505,7 @@ func (c *Client) PreviewPoolWithBody(ctx context.Context, pool PoolInPath, conte
 // PreviewPool See what a generator would make
 //
 // Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 // *manage* on the pool, and for a generator of a sequence *lease* on that.
 //
 // Takes a body of the `application/json` content type.
@@ -4504,7 +4638,7 @@ func (c *Client) Retire(ctx context.Context, pool PoolInPath, params *RetirePara
 
 // ListPoolSamples How full a pool was
 //
-// A sample each minute, oldest first. They are kept for 35 days.
+// A sample each minute, newest first. They are kept for 35 days.
 //
 // Corresponds with GET /v1/pools/{pool}/samples (the `ListPoolSamples` operationId).
 func (c *Client) ListPoolSamples(ctx context.Context, pool PoolInPath, params *ListPoolSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4598,9 +4732,11 @@ func (c *Client) SeedPoolWithTextBody(ctx context.Context, pool PoolInPath, para
 //
 // It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 // 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+// alone. A job that is left alone while it waits for its file is cancelled after a day.
 //
-// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+// into parts: a list of more than 1 MiB goes as text.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4621,9 +4757,11 @@ func (c *Client) OpenSeedingWithBody(ctx context.Context, pool PoolInPath, param
 //
 // It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 // 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+// alone. A job that is left alone while it waits for its file is cancelled after a day.
 //
-// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+// into parts: a list of more than 1 MiB goes as text.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4902,7 +5040,8 @@ func (c *Client) ResumeSequence(ctx context.Context, sequence SequenceInPath, pa
 
 // ListSequenceSamples How much of a sequence was left
 //
-// A sample each minute, oldest first. They are kept for 35 days.
+// Newest first. A sequence is sampled when it has moved, at most once a minute, and about every 50 minutes while it does not. They are kept
+// for 35 days.
 //
 // Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
 func (c *Client) ListSequenceSamples(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6840,6 +6979,18 @@ func NewListPoolSamplesRequest(server string, pool PoolInPath, params *ListPoolS
 
 		}
 
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -7756,6 +7907,18 @@ func NewListSequenceSamplesRequest(server string, sequence SequenceInPath, param
 
 		}
 
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -8226,8 +8389,11 @@ type ClientWithResponsesInterface interface {
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
 	//
-	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+	//
+	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8240,8 +8406,11 @@ type ClientWithResponsesInterface interface {
 	// state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 	// seven days. IDs that are taken or given back while the job runs may be in it or not.
 	//
-	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-	// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+	//
+	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8279,7 +8448,7 @@ type ClientWithResponsesInterface interface {
 	// PreviewPoolWithBodyWithResponse See what a generator would make
 	//
 	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 	// *manage* on the pool, and for a generator of a sequence *lease* on that.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8290,7 +8459,7 @@ type ClientWithResponsesInterface interface {
 	// PreviewPoolWithResponse See what a generator would make
 	//
 	// Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-	// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+	// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 	// *manage* on the pool, and for a generator of a sequence *lease* on that.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -8357,7 +8526,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListPoolSamplesWithResponse How full a pool was
 	//
-	// A sample each minute, oldest first. They are kept for 35 days.
+	// A sample each minute, newest first. They are kept for 35 days.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8413,9 +8582,11 @@ type ClientWithResponsesInterface interface {
 	//
 	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+	// alone. A job that is left alone while it waits for its file is cancelled after a day.
 	//
-	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+	// into parts: a list of more than 1 MiB goes as text.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8426,9 +8597,11 @@ type ClientWithResponsesInterface interface {
 	//
 	// It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 	// 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-	// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+	// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+	// alone. A job that is left alone while it waits for its file is cancelled after a day.
 	//
-	// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+	// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+	// into parts: a list of more than 1 MiB goes as text.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8573,7 +8746,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListSequenceSamplesWithResponse How much of a sequence was left
 	//
-	// A sample each minute, oldest first. They are kept for 35 days.
+	// Newest first. A sequence is sampled when it has moved, at most once a minute, and about every 50 minutes while it does not. They are kept
+	// for 35 days.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -9677,6 +9851,8 @@ type CountPoolResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
@@ -9786,6 +9962,8 @@ type ExportPoolResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
@@ -10202,7 +10380,9 @@ func (r RetireResponse) StatusCode() int {
 
 // ListPoolSamplesResponse200Headers the declared response headers of an HTTP 200 response for ListPoolSamples
 type ListPoolSamplesResponse200Headers struct {
-	XRequestID RequestID
+	ContentDisposition *string
+	Vary               *string
+	XRequestID         RequestID
 }
 
 type ListPoolSamplesResponse struct {
@@ -10283,6 +10463,8 @@ type SeedPoolResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
@@ -10339,6 +10521,8 @@ type OpenSeedingResponse struct {
 	ApplicationProblemJSON415 *UnsupportedMediaType
 	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
 	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Internal
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
@@ -10632,7 +10816,7 @@ type ForecastSequenceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Forecast
+	JSON200 *NumberForecast
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *BadName
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -10936,14 +11120,16 @@ func (r ResumeSequenceResponse) StatusCode() int {
 
 // ListSequenceSamplesResponse200Headers the declared response headers of an HTTP 200 response for ListSequenceSamples
 type ListSequenceSamplesResponse200Headers struct {
-	XRequestID RequestID
+	ContentDisposition *string
+	Vary               *string
+	XRequestID         RequestID
 }
 
 type ListSequenceSamplesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *SampleList
+	JSON200 *NumberSampleList
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -11594,8 +11780,11 @@ func (c *ClientWithResponses) DrainPoolWithResponse(ctx context.Context, pool Po
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
 //
-// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+//
+// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11614,8 +11803,11 @@ func (c *ClientWithResponses) ExportPoolWithBodyWithResponse(ctx context.Context
 // state is `done`, and then fetch its parts; put one after the other they are the file. A job and its parts are kept for
 // seven days. IDs that are taken or given back while the job runs may be in it or not.
 //
-// It needs the action *export* on the pool, as whoever gets the file has every ID that is free. A client has at most ten jobs
-// under way and makes at most 100 in an hour, cancelled ones too, all clients together 1,000; beyond that it is `busy`.
+// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
+//
+// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11677,7 +11869,7 @@ func (c *ClientWithResponses) PausePoolWithResponse(ctx context.Context, pool Po
 // PreviewPoolWithBodyWithResponse See what a generator would make
 //
 // Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 // *manage* on the pool, and for a generator of a sequence *lease* on that.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -11694,7 +11886,7 @@ func (c *ClientWithResponses) PreviewPoolWithBodyWithResponse(ctx context.Contex
 // PreviewPoolWithResponse See what a generator would make
 //
 // Takes a configuration as for a change, refuses it where that would, and shows five IDs that its generator could make, how many
-// there can be, and how easily one is guessed. The pool need not exist. Nothing is made, taken or changed. It needs the action
+// there can be, and of random ones how likely one more draw hits an ID that is there already, and how many guesses find one. The pool need not exist. Nothing is made, taken or changed. It needs the action
 // *manage* on the pool, and for a generator of a sequence *lease* on that.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -11803,7 +11995,7 @@ func (c *ClientWithResponses) RetireWithResponse(ctx context.Context, pool PoolI
 
 // ListPoolSamplesWithResponse How full a pool was
 //
-// A sample each minute, oldest first. They are kept for 35 days.
+// A sample each minute, newest first. They are kept for 35 days.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11883,9 +12075,11 @@ func (c *ClientWithResponses) SeedPoolWithTextBodyWithResponse(ctx context.Conte
 //
 // It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 // 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+// alone. A job that is left alone while it waits for its file is cancelled after a day.
 //
-// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+// into parts: a list of more than 1 MiB goes as text.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11902,9 +12096,11 @@ func (c *ClientWithResponses) OpenSeedingWithBodyWithResponse(ctx context.Contex
 //
 // It makes a job that takes the file in parts of at most 4 MiB, cut at ends of lines. Send them one after the other as `input` 0,
 // 1, 2 …, and then *start* the job with their number; it adds the IDs, as a seeding does, and what it did not add are the
-// parts of its result, a table of line, ID, outcome and reason. A job whose file does not come on for a day is cancelled.
+// parts of its result, a table of line, ID, outcome and reason, of at most 1,000 lines a part; its header stands in part 0
+// alone. A job that is left alone while it waits for its file is cancelled after a day.
 //
-// It needs the action *seed* on the pool. The bounds of an export hold for all jobs of a client together.
+// It needs the action *seed* on the pool. The bounds that *exports* tells hold for the jobs of all kinds together. JSON cannot be cut
+// into parts: a list of more than 1 MiB goes as text.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12139,7 +12335,8 @@ func (c *ClientWithResponses) ResumeSequenceWithResponse(ctx context.Context, se
 
 // ListSequenceSamplesWithResponse How much of a sequence was left
 //
-// A sample each minute, oldest first. They are kept for 35 days.
+// Newest first. A sequence is sampled when it has moved, at most once a minute, and about every 50 minutes while it does not. They are kept
+// for 35 days.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14630,6 +14827,13 @@ func ParseCountPoolResponse(rsp *http.Response) (*CountPoolResponse, error) {
 		}
 		response.ApplicationProblemJSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -14913,6 +15117,13 @@ func ParseExportPoolResponse(rsp *http.Response) (*ExportPoolResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
@@ -15902,11 +16113,28 @@ func ParseListPoolSamplesResponse(rsp *http.Response) (*ListPoolSamplesResponse,
 		}
 		response.ApplicationProblemJSON503 = &dest
 
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
 	}
 
 	switch {
 	case rsp.StatusCode == 200:
 		var headers ListPoolSamplesResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		if values := rsp.Header.Values("Vary"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Vary", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Vary = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -16010,6 +16238,13 @@ func ParseSeedPoolResponse(rsp *http.Response) (*SeedPoolResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
@@ -16164,6 +16399,13 @@ func ParseOpenSeedingResponse(rsp *http.Response) (*OpenSeedingResponse, error) 
 			return nil, err
 		}
 		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
@@ -16847,7 +17089,7 @@ func ParseForecastSequenceResponse(rsp *http.Response) (*ForecastSequenceRespons
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Forecast
+		var dest NumberForecast
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -17588,7 +17830,7 @@ func ParseListSequenceSamplesResponse(rsp *http.Response) (*ListSequenceSamplesR
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest SampleList
+		var dest NumberSampleList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -17643,11 +17885,28 @@ func ParseListSequenceSamplesResponse(rsp *http.Response) (*ListSequenceSamplesR
 		}
 		response.ApplicationProblemJSON503 = &dest
 
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
 	}
 
 	switch {
 	case rsp.StatusCode == 200:
 		var headers ListSequenceSamplesResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		if values := rsp.Header.Values("Vary"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Vary", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Vary = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
