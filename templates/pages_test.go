@@ -36,6 +36,11 @@ func pages() map[string]templ.Component {
 						Available: "9,120", Claimed: "2,868", Others: "12 held", Seeded: "12,000", Counted: counted,
 					},
 					{
+						Name: "spring", State: State{ToneBad, "low, dry"}, Why: "All codes that there can be are in the pool.",
+						Meter:     Meter{"150", "1000", "150 available, the target is 1,000", ToneBad},
+						Available: "150", Marks: "low 200, target 1,000", Claimed: "4,850", Seeded: "5,000", Counted: counted,
+					},
+					{
 						Name: "fresh", State: State{ToneWarn, "nothing seeded"}, Meter: Meter{"0", "1", "0 of 0 available", ToneWarn},
 						Available: "0", Claimed: "0", Seeded: "0",
 					},

@@ -76,9 +76,11 @@ type PoolRow struct {
 	Name        string
 	Description string
 	State       State
+	Why         string // what there is to say of the state; "" for nothing
 	Unknown     string
 	Meter       Meter
 	Available   string
+	Marks       string // between which levels it is kept, in words; "" for none
 	Claimed     string
 	Others      string // what is neither free nor claimed, in words; "" for nothing
 	Seeded      string

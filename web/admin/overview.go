@@ -135,11 +135,8 @@ func poolRow(ctx context.Context, s alloc.PoolStatus, now time.Time) templates.P
 		return row
 	}
 	l := s.Level
-	all := max(l.Seeded, l.Available)
-	row.Meter = templates.Meter{
-		Value: strconv.FormatInt(int64(l.Available), 10), Max: strconv.FormatInt(max(1, int64(all)), 10),
-		Label: fmt.Sprintf("%s of %s available", grouped(l.Available), grouped(all)), Tone: row.State.Tone,
-	}
+	row.Meter = poolMeter(s, row.State.Tone)
+	row.Why, row.Marks = refillNote(ctx, s), marks(s.Pool.Config.Marks)
 	row.Available, row.Claimed, row.Seeded = grouped(l.Available), grouped(l.Claimed), grouped(l.Seeded)
 	row.Others = others(l)
 	if !l.CountedAt.IsZero() {
@@ -147,6 +144,35 @@ func poolRow(ctx context.Context, s alloc.PoolStatus, now time.Time) templates.P
 		row.Counted.Stale = now.Sub(l.CountedAt) > staleAfter
 	}
 	return row
+}
+
+// poolMeter measures what is available against the target; where there is none against all that was ever seeded, or the low mark if
+// that was fewer.
+func poolMeter(s alloc.PoolStatus, tone templates.Tone) templates.Meter {
+	l := s.Level
+	whole, label := max(l.Seeded, l.Available), "%s of %s available"
+	switch m := s.Pool.Config.Marks; {
+	case m.Target > 0:
+		whole, label = m.Target, "%s available, the target is %s"
+	case m.Low > whole:
+		whole, label = m.Low, "%s available, the low mark is %s"
+	}
+	return templates.Meter{
+		Value: strconv.FormatInt(int64(l.Available), 10), Max: strconv.FormatInt(max(1, int64(whole)), 10),
+		Label: fmt.Sprintf(label, grouped(l.Available), grouped(whole)), Tone: tone,
+	}
+}
+
+// refillNote says why the pool's generator can make no more, or why that is not known.
+func refillNote(ctx context.Context, s alloc.PoolStatus) string {
+	switch {
+	case s.RefillError != nil:
+		_, detail := web.Explain(ctx, s.RefillError)
+		return "Its refill is not known. " + sentence(detail)
+	case s.Refill != nil:
+		return sentence(s.Refill.Dry)
+	}
+	return ""
 }
 
 // staleAfter is three runs of the schedule.

@@ -13,25 +13,63 @@ import (
 	"idpool/templates"
 )
 
-// lowShare is the part of a pool or sequence below which what is left needs a person.
+// lowShare is the part of a sequence, or of a pool without marks, below which what is left needs a person.
 const lowShare = 0.1
 
 func poolState(s alloc.PoolStatus) templates.State {
-	l := s.Level
+	l, r := s.Level, s.Refill
 	switch {
 	case s.LevelError != nil:
 		return templates.State{Tone: templates.ToneBad, Text: "level unknown"}
 	case s.Pool.State != alloc.PoolActive:
 		return templates.State{Tone: templates.ToneOff, Text: string(s.Pool.State)}
-	case l.Available == 0 && l.Seeded == 0:
+	case r != nil && r.Dry != "":
+		return dryState(l, r.Low)
+	case l.Available == 0 && l.Seeded == 0 && (r == nil || !r.Filling):
 		return templates.State{Tone: templates.ToneWarn, Text: "nothing seeded"}
-	case l.Available == 0:
+	case l.Available == 0 && l.Seeded > 0:
 		return templates.State{Tone: templates.ToneBad, Text: "exhausted"}
-	case float64(l.Available) < lowShare*float64(l.Seeded):
+	case r != nil && r.Low && r.Filling:
+		return templates.State{Tone: templates.ToneWarn, Text: "low, filling"}
+	case r != nil && r.Low:
+		return templates.State{Tone: templates.ToneWarn, Text: "low"}
+	case r != nil && r.Filling:
+		return templates.State{Tone: templates.ToneGood, Text: "filling"}
+	case s.Pool.Config.Marks == (alloc.Marks{}) && float64(l.Available) < lowShare*float64(l.Seeded):
 		return templates.State{Tone: templates.ToneWarn, Text: "below 10 %"}
 	default:
 		return templates.State{Tone: templates.ToneGood, Text: string(s.Pool.State)}
 	}
+}
+
+// dryState is that of a pool whose generator can make no more.
+func dryState(l alloc.Level, low bool) templates.State {
+	switch {
+	case l.Available == 0:
+		return templates.State{Tone: templates.ToneBad, Text: "exhausted, dry"}
+	case low:
+		return templates.State{Tone: templates.ToneBad, Text: "low, dry"}
+	default:
+		return templates.State{Tone: templates.ToneWarn, Text: "dry"}
+	}
+}
+
+// marks says between which levels a pool is kept.
+func marks(m alloc.Marks) string {
+	var parts []string
+	add := func(word string, n, hours int64) {
+		switch {
+		case n > 0 && hours > 0:
+			parts = append(parts, fmt.Sprintf("%s %s or %s h", word, grouped(n), grouped(hours)))
+		case n > 0:
+			parts = append(parts, word+" "+grouped(n))
+		case hours > 0:
+			parts = append(parts, word+" "+grouped(hours)+" h")
+		}
+	}
+	add("low", int64(m.Low), int64(m.LowHours))
+	add("target", int64(m.Target), int64(m.TargetHours))
+	return strings.Join(parts, ", ")
 }
 
 // others says what is neither free nor claimed.

@@ -88,6 +88,45 @@ func TestPoolRows(t *testing.T) {
 			}
 		})
 	}
+	t.Run("kept between marks", func(t *testing.T) {
+		kept := func(available, seeded alloc.Count, r alloc.RefillStatus) alloc.PoolStatus {
+			s := status(alloc.PoolActive, alloc.Level{Available: available, Seeded: seeded})
+			s.Pool.Config.Marks, s.Refill = alloc.Marks{Low: 20, Target: 100, LowHours: 3}, &r
+			return s
+		}
+		unread := kept(90, 5000, alloc.RefillStatus{})
+		unread.Refill, unread.RefillError = nil, errors.New("secret")
+		short := kept(3, 5, alloc.RefillStatus{Low: true})
+		short.Pool.Config.Marks = alloc.Marks{Low: 20}
+		inHours := kept(90, 5000, alloc.RefillStatus{})
+		inHours.Pool.Config.Marks = alloc.Marks{LowHours: 3, TargetHours: 1200}
+		for name, tt := range map[string]struct {
+			status      alloc.PoolStatus
+			meter, text string
+			tone        templates.Tone
+			why, marks  string
+		}{
+			"full, though much was used":      {kept(90, 5000, alloc.RefillStatus{}), "90/100", "active", "good", "", "low 20 or 3 h, target 100"},
+			"low, and nothing fills it":       {kept(19, 30, alloc.RefillStatus{Low: true}), "19/100", "low", "warn", "", "low 20 or 3 h, target 100"},
+			"low, and on its way":             {kept(19, 30, alloc.RefillStatus{Low: true, Filling: true}), "19/100", "low, filling", "warn", "", "low 20 or 3 h, target 100"},
+			"on its way":                      {kept(50, 50, alloc.RefillStatus{Filling: true}), "50/100", "filling", "good", "", "low 20 or 3 h, target 100"},
+			"new, and on its way":             {kept(0, 0, alloc.RefillStatus{Low: true, Filling: true}), "0/100", "low, filling", "warn", "", "low 20 or 3 h, target 100"},
+			"new":                             {kept(0, 0, alloc.RefillStatus{Low: true}), "0/100", "nothing seeded", "warn", "", "low 20 or 3 h, target 100"},
+			"empty, and on its way":           {kept(0, 50, alloc.RefillStatus{Low: true, Filling: true}), "0/100", "exhausted", "bad", "", "low 20 or 3 h, target 100"},
+			"dry, with stock":                 {kept(50, 50, alloc.RefillStatus{Filling: true, Dry: "all used"}), "50/100", "dry", "warn", "All used.", "low 20 or 3 h, target 100"},
+			"dry and low":                     {kept(5, 50, alloc.RefillStatus{Low: true, Filling: true, Dry: "all used"}), "5/100", "low, dry", "bad", "All used.", "low 20 or 3 h, target 100"},
+			"dry and empty":                   {kept(0, 50, alloc.RefillStatus{Low: true, Filling: true, Dry: "all used"}), "0/100", "exhausted, dry", "bad", "All used.", "low 20 or 3 h, target 100"},
+			"its refill cannot be read":       {unread, "90/100", "active", "good", "Its refill is not known. Something went wrong on our side; repeat the request with the same Idempotency-Key, and if it fails again report the request_id.", "low 20 or 3 h, target 100"},
+			"low by far, without a target":    {short, "3/20", "low", "warn", "", "low 20"},
+			"a target that nobody knows here": {inHours, "90/5000", "active", "good", "", "low 3 h, target 1,200 h"},
+		} {
+			got := poolRow(t.Context(), tt.status, noon)
+			meter := got.Meter.Value + "/" + got.Meter.Max
+			if meter != tt.meter || got.State != (templates.State{Tone: tt.tone, Text: tt.text}) || got.Why != tt.why || got.Marks != tt.marks {
+				t.Errorf("%s: got %s, %v, %q, %q", name, meter, got.State, got.Why, got.Marks)
+			}
+		}
+	})
 	t.Run("unreadable", func(t *testing.T) {
 		s := status(alloc.PoolActive, alloc.Level{})
 		s.LevelError = errors.New("secret")
