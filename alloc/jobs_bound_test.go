@@ -35,8 +35,9 @@ func TestAClientMakesSoManyJobsInAnHour(t *testing.T) {
 			t.Fatalf("job %d: %v", i, err)
 		}
 	}
-	if e := wantCode(t, w.makeAndCancel(t, "busy"), alloc.CodeBusy); e.RetryAfter == 0 {
-		t.Error("there should be a hint")
+	e := wantCode(t, w.makeAndCancel(t, "busy"), alloc.CodeTooManyJobs)
+	if want := begin.Add(time.Hour).Sub(w.clock.Now()); e.RetryAfter != want {
+		t.Errorf("the hint is %v, want %v: until the first is an hour old", e.RetryAfter, want)
 	}
 	if err := w.makeAndCancel(t, "other"); err != nil {
 		t.Errorf("another client: %v", err)
@@ -47,7 +48,42 @@ func TestAClientMakesSoManyJobsInAnHour(t *testing.T) {
 		t.Errorf("after an hour: %v", err)
 	}
 	_, err := w.Export(busy, anExport)
-	wantCode(t, err, alloc.CodeBusy) // but the first one, all are of the last hour still
+	if e := wantCode(t, err, alloc.CodeTooManyJobs); e.RetryAfter != time.Second {
+		t.Errorf("but the first one, all are of the last hour still: the hint is %v, want a second", e.RetryAfter)
+	}
+}
+
+// A count that has ended takes no place in the hour's hundred, but one in what a client may fill the list of jobs with.
+func TestCountsThatHaveEndedLeaveRoom(t *testing.T) {
+	w := newWorks(t, 3)
+	count := func(client alloc.ClientID) error {
+		j, err := w.CountPool(as(t.Context(), client, alloc.AllScopes()...), alloc.CountRequest{Pool: pool})
+		if err == nil && j.State != alloc.JobDone {
+			t.Fatalf("the count is %s", j.State)
+		}
+		return err
+	}
+	for i := range 100 {
+		if err := count("busy"); err != nil {
+			t.Fatalf("count %d: %v", i, err)
+		}
+		if err := w.makeAndCancel(t, "busy"); err != nil {
+			t.Fatalf("export %d: %v", i, err)
+		}
+	}
+	if e := wantCode(t, count("busy"), alloc.CodeTooManyJobs); e.RetryAfter != time.Hour-100*time.Second {
+		t.Errorf("the hint is %v, want the time until the first export is an hour old", e.RetryAfter)
+	}
+	w.clock.Advance(time.Hour)
+	for i := range 500 {
+		if err := count("counter"); err != nil {
+			t.Fatalf("count %d of another client: %v", i, err)
+		}
+	}
+	wantCode(t, count("counter"), alloc.CodeTooManyJobs)
+	if err := w.makeAndCancel(t, "busy"); err != nil {
+		t.Errorf("the counts of one client leave no room for another: %v", err)
+	}
 }
 
 // All clients together make so many in an hour as one request can look at.
@@ -143,7 +179,7 @@ func TestWhoMayCancel(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := as(t.Context(), c.client, c.scopes...)
-			if need, on, err := w.NeedToCancel(ctx, j.ID); err != nil || need != c.need || on != pool {
+			if need, on, err := w.NeedToChange(ctx, j.ID); err != nil || need != c.need || on != pool {
 				t.Errorf("needed is %s on %s, %v, want %s", need, on, err, c.need)
 			}
 			_, err = w.CancelJob(ctx, j.ID)
@@ -156,6 +192,6 @@ func TestWhoMayCancel(t *testing.T) {
 		})
 	}
 	w := newWorks(t, 3)
-	_, _, err := w.NeedToCancel(t.Context(), w.export(t, "").ID)
+	_, _, err := w.NeedToChange(t.Context(), w.export(t, "").ID)
 	wantCode(t, err, alloc.CodeUnauthenticated)
 }
