@@ -99,6 +99,7 @@ const (
 	AttrID     = "i" // of a return: the ID
 
 	AttrRun    = "ru" // of a batch: the run that is at work on it, or has ended it; "" for one that ended with the batch neither done nor parked
+	AttrTurn   = "tu" // of a batch: how often one run has taken it over from another; of an ID: which of them has taken it, see seed_loose.go
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
 	AttrMarked = "mi" // of a batch: how many of its IDs, from the first, have been put and may have been published
 	AttrTried  = "tr" // of a batch: some of it may have been published

@@ -110,6 +110,8 @@ type seeding struct {
 	tried    bool               // some of the batch may have been published before
 	cutOff   bool               // by a run that may be at work still: see findListed
 	fills    bool               // a run of the batch had UpTo, and may have let go what it had put
+	turn     int64              // how many runs were at work before this one
+	met      Item               // the batch's record as this run has met it; nil where it has opened it
 	clean    bool               // what was put before was listed too, as far as anybody knows; see batchParked
 	listed   map[alloc.ID]int64 // of which generation at most, by chunks of this batch before this run
 	theirs   bits               // of the IDs marked, those that others have put
@@ -165,27 +167,26 @@ func (sd *seeding) begin(ctx context.Context) (finisher string, err error) {
 		sd.know(it)
 		sd.clean = true
 		return "", nil
-	case old.Str(AttrState) == batchDone:
+	}
+	sd.met = old
+	if old.Str(AttrState) == batchDone {
 		return old.Str(AttrRun), nil
 	}
 	sd.clean = old.Str(AttrState) == batchParked
-	return "", sd.takeOver(ctx, old.Str(AttrRun), old.Str(AttrState))
+	return "", sd.takeOver(ctx)
 }
 
-// reopen takes over a batch that was carried to its end.
-func (sd *seeding) reopen(ctx context.Context, finisher string) error {
-	return sd.takeOver(ctx, finisher, batchDone)
-}
-
-func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
+// takeOver makes this run the one at work on a batch that was cut off, or carried to its end.
+func (sd *seeding) takeOver(ctx context.Context) error {
 	var it Item
-	set := map[string]any{AttrRun: sd.token, AttrState: batchOpen}
+	from, state, turn := sd.met.Str(AttrRun), sd.met.Str(AttrState), sd.met.Int(AttrTurn)
+	set := map[string]any{AttrRun: sd.token, AttrState: batchOpen, AttrTurn: turn + 1}
 	if sd.upTo > 0 {
 		set[AttrUpTo] = sd.upTo
 	}
 	err := sd.insist(ctx, func() (err error) {
 		it, err = sd.s.table.Update(ctx, sd.key, Update{Set: set},
-			All(Eq(AttrRun, from), Eq(AttrState, state)))
+			All(Eq(AttrRun, from), Eq(AttrState, state), countIs(AttrTurn, turn)))
 		return err
 	})
 	if now, met := refusedBy(err); met {
@@ -203,7 +204,7 @@ func (sd *seeding) takeOver(ctx context.Context, from, state string) error {
 
 func (sd *seeding) know(it Item) {
 	sd.from, sd.series, sd.marked, sd.tried = it.Int(AttrFrom), it.Int(AttrSeries), int(it.Int(AttrMarked)), it.Bool(AttrTried)
-	sd.fills = it.Int(AttrUpTo) > 0
+	sd.turn, sd.fills = it.Int(AttrTurn), it.Int(AttrUpTo) > 0
 	sd.gen = 0
 	if sd.forget {
 		// The second in which this run began, not the one of the batch's first: when a batch goes on days later, an ID of

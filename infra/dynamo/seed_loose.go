@@ -19,9 +19,10 @@ import (
 //	loose         put       its batch, before it lists it, or another one, whose it is then
 //	put           put       a later run of its batch, before it lists it
 //
-// Whoever makes an ID put that another run has put or let go writes its own run into it, and to let go asks for the run
-// that is in it. So what a run lists is not let go any more by what an earlier one has sent. What a run puts itself it need
-// not take: an earlier one can let go only what was there while that was still the one at work.
+// What a run lists must not be let go any more by what an earlier one has sent, so it takes the ID first: it writes its turn
+// into it, as the batch's record counts them. Only a later one takes it after that, and who lets an ID go asks for the
+// turn by which it has it. What a run puts itself it need not take: an earlier one lets go only what was there while
+// that was still the one at work.
 //
 // An ID that is claimed keeps the mark of its being pinned, which then means nothing.
 
@@ -35,7 +36,7 @@ func asFound(l listing, job, batch string) Cond {
 
 // loosen lets an ID go. held says that it cannot be: it is pinned, or was even claimed.
 func (sd *seeding) loosen(ctx context.Context, f found) (held bool, err error) {
-	now, err := sd.updateID(ctx, f.listing.id, Update{Set: map[string]any{AttrPut: putLoose}}, All(asFound(f.listing, sd.job, f.batch), Absent(AttrPut)))
+	now, err := sd.updateID(ctx, f.listing.id, Update{Set: map[string]any{AttrPut: putLoose}}, All(asFound(f.listing, sd.job, f.batch), Absent(AttrPut), countIs(AttrTurn, f.turn)))
 	return now != nil && !loose(now), err
 }
 
@@ -59,27 +60,34 @@ func (sd *seeding) letGoSince(ctx context.Context, f *found) (now Item, err erro
 
 // take makes this run's an ID that is loose, or that an earlier run of the batch has put. Where it is not as it was found,
 // it is returned as it is.
-func (sd *seeding) take(ctx context.Context, l listing, it Item) (now Item, err error) {
+func (sd *seeding) take(ctx context.Context, l listing, it Item, u Update, c ...Cond) (now Item, err error) {
 	put := Absent(AttrPut)
 	if loose(it) {
 		put = Eq(AttrPut, putLoose)
 	}
-	now, err = sd.updateID(ctx, l.id,
-		Update{Set: map[string]any{AttrJob: sd.job, AttrBatch: sd.ownTag()}, Remove: []string{AttrPut}},
-		All(asFound(l, it.Str(AttrJob), it.Str(AttrBatch)), put))
-	if now.Str(AttrJob) == sd.job && now.Str(AttrBatch) == sd.ownTag() && now.Str(AttrPut) == "" && now.Str(AttrState) == StateFree &&
-		now.Int(AttrGeneration) == l.gen {
-		return nil, err // by this very call, whose answer was lost
+	u.Remove = []string{AttrPut}
+	now, err = sd.updateID(ctx, l.id, u, All(append(c, put, asFound(l, it.Str(AttrJob), it.Str(AttrBatch)))...))
+	if now == nil || now.Str(AttrPut) != "" || now.Str(AttrState) != StateFree || now.Int(AttrGeneration) != l.gen {
+		return now, err
 	}
-	return now, err
+	for attr, v := range u.Set {
+		if now[attr] != v {
+			return now, err
+		}
+	}
+	return nil, err // taken by this very call, whose answer was lost
 }
+
+// turnBelow holds of an ID that no run of the turn or of a later one has taken.
+func turnBelow(turn int64) Cond { return Any(Absent(AttrTurn), Lt(AttrTurn, turn)) }
 
 // adopt makes a loose ID of another batch this one's. It names the run, as putAgain does and for the same reason.
 func (sd *seeding) adopt(ctx context.Context, l listing, it Item) (found, error) {
-	if now, err := sd.take(ctx, l, it); now != nil || err != nil {
+	u := Update{Set: map[string]any{AttrJob: sd.job, AttrBatch: sd.ownTag(), AttrTurn: sd.turn}}
+	if now, err := sd.take(ctx, l, it, u); now != nil || err != nil {
 		return sd.orKnown(ctx, l.id, now, false, err)
 	}
-	return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: true, list: true, batch: sd.ownTag()}, nil
+	return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: true, list: true, batch: sd.ownTag(), turn: sd.turn}, nil
 }
 
 // updateID changes an ID's item, and returns that where the condition failed; one that is gone is an item without attributes.

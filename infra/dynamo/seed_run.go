@@ -21,6 +21,7 @@ type found struct {
 	tag     string // of that job's batch
 	run     string // of that job, where it has put the ID again; else ""
 	batch   string // as the ID's item has it
+	turn    int64  // likewise
 }
 
 // group is a stretch of the batch with what was found of it.
@@ -41,7 +42,7 @@ func (sd *seeding) run(ctx context.Context) ([]alloc.SeedOutcome, error) {
 	if finisher != "" {
 		whole, err := sd.report(ctx, finisher)
 		if err == nil && !whole {
-			err = sd.reopen(ctx, finisher)
+			err = sd.takeOver(ctx)
 		}
 		if err != nil || whole {
 			return sd.outcomes, err
@@ -212,19 +213,24 @@ func (sd *seeding) own(ctx context.Context, l listing, it Item, look bool) (foun
 	if look && !listed && loose(it) {
 		return found{outcome: alloc.SeedUnneeded}, nil
 	}
-	f := found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, batch: it.Str(AttrBatch)}
+	f := found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed, batch: it.Str(AttrBatch), turn: it.Int(AttrTurn)}
+	pinned := it.Str(AttrPut) == putPinned
 	if it.Str(AttrState) == StateFree {
 		// Put again by a run that was overtaken, it may be listed of an older generation only. One that is pinned is in the
 		// hands of another, who lists it.
 		_, run := batchOf(it)
 		again := sd.forget && listed && run != "" && gen < l.gen
-		f.list = again || !listed && it.Str(AttrPut) != putPinned
+		f.list = again || !listed && !pinned
 	}
-	if loose(it) || f.list && sd.fills && f.batch != sd.ownTag() {
-		if now, err := sd.take(ctx, l, it); now != nil || err != nil {
+	if loose(it) || f.list && sd.fills && !pinned && f.turn != sd.turn {
+		if f.turn >= sd.turn {
+			return found{}, errTakenOver
+		}
+		now, err := sd.take(ctx, l, it, Update{Set: map[string]any{AttrTurn: sd.turn}}, turnBelow(sd.turn))
+		if now != nil || err != nil {
 			return sd.orKnown(ctx, l.id, now, look, err)
 		}
-		f.batch = sd.ownTag()
+		f.turn = sd.turn
 	}
 	return f, nil
 }

@@ -79,7 +79,19 @@ func newChaos(t *testing.T, seed uint64, mem *Memory, table dynamo.Table, mutate
 	c.mutate = mutate
 	c.config.IntN = locked(rand.New(rand.NewPCG(seed, 0x5704e)))
 	storm := []int{0, 1, 4, 10}[c.rng.IntN(4)]
-	c.weights = []weight{
+	c.weights = weights(storm)
+	c.wild = []int{0, 10, 40}[c.rng.IntN(3)]
+	c.sticky = []int{0, 50, 90}[c.rng.IntN(3)]
+	c.jumps = 10 * time.Hour
+	for range 2 + c.rng.IntN(3) {
+		c.spawn()
+	}
+	return c
+}
+
+// weights are those of a storm of so many per cent.
+func weights(storm int) []weight {
+	return []weight{
 		{fateNone, None, 100},
 		{fateFault, Refused, storm / 2},
 		{fateFault, LostRequest, storm},
@@ -89,13 +101,6 @@ func newChaos(t *testing.T, seed uint64, mem *Memory, table dynamo.Table, mutate
 		{fateLate, None, storm},
 		{fateTwice, None, storm},
 	}
-	c.wild = []int{0, 10, 40}[c.rng.IntN(3)]
-	c.sticky = []int{0, 50, 90}[c.rng.IntN(3)]
-	c.jumps = 10 * time.Hour
-	for range 2 + c.rng.IntN(3) {
-		c.spawn()
-	}
-	return c
 }
 
 // locked is a source of random numbers for several goroutines.

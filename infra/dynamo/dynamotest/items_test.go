@@ -63,6 +63,9 @@ var headKey = dynamo.Key{PK: "P#" + string(pool), SK: "H"}
 // stateForgotten is the state of an ID that a pool with PolicyForget has handed out without a key.
 const stateForgotten alloc.State = "forgotten"
 
+// putLoose is what dynamo.AttrPut says of an ID that is free and was let go.
+const putLoose = "l"
+
 // states are the states of ID items as stored.
 var states = map[string]alloc.State{
 	dynamo.StateFree: alloc.StateFree, dynamo.StateHeld: alloc.StateHeld, dynamo.StateClaimed: alloc.StateClaimed,

@@ -10,14 +10,14 @@ import (
 
 // fillBooks are kept of a pool that batches with UpTo fill: what counts, by the chunks over which the tail was raised.
 type fillBooks struct {
-	counted map[alloc.ID][]int64 // the chunks that count an ID as added
+	counted map[listing][]int64 // the chunks that count an ID as added, in one life
 }
 
-func newFillBooks() *fillBooks { return &fillBooks{counted: map[alloc.ID][]int64{}} }
+func newFillBooks() *fillBooks { return &fillBooks{counted: map[listing][]int64{}} }
 
 // loose tells whether an ID was let go, as it is not needed: it is free, and as good as absent.
 func loose(it dynamo.Item) bool {
-	return it != nil && stateOf(it) == alloc.StateFree && it.Str(dynamo.AttrPut) == "l"
+	return it != nil && stateOf(it) == alloc.StateFree && it.Str(dynamo.AttrPut) == putLoose
 }
 
 // voids tells whether the change of a chunk is one that a chunk may see: it is emptied, while it stands at the tail and the
@@ -37,9 +37,9 @@ func (w *poolWorld) raised(before, after dynamo.Item) {
 		added += c.Int(dynamo.AttrSeeded)
 		if c.Int(dynamo.AttrSeeded) > 0 {
 			for _, l := range listingsOf(c) {
-				w.fills.counted[l.id] = append(w.fills.counted[l.id], n)
-				if chunks := w.fills.counted[l.id]; len(chunks) > 1 {
-					w.fail("%s is counted as added by the chunks %v", l.id, chunks)
+				w.fills.counted[l] = append(w.fills.counted[l], n)
+				if chunks := w.fills.counted[l]; len(chunks) > 1 {
+					w.fail("%v is counted as added by the chunks %v", l, chunks)
 				}
 			}
 		}
@@ -64,12 +64,26 @@ func (w *poolWorld) level(head dynamo.Item) int64 {
 	return max(0, n)
 }
 
-// countsOnce shows, when every seeding was carried to its end and everything was needed, that each ID is there and counts once.
+// times is how often an ID counts, in all of its lives.
+func (b *fillBooks) times(id alloc.ID) (n int) {
+	for l, chunks := range b.counted {
+		if l.id == id {
+			n += len(chunks)
+		}
+	}
+	return n
+}
+
+// countsOnce shows, when every seeding was carried to its end and everything was needed, that each ID is there and counts
+// once. In a pool that forgets it counts once in each of its lives, and one that is over may have come to its end uncounted.
 func (r *fillRun) countsOnce() {
 	for _, id := range slices.Sorted(maps.Keys(r.w.ids)) {
-		if n := len(r.w.fills.counted[id]); n != 1 || loose(r.w.ids[id]) {
+		if n := r.w.fills.times(id); r.policy == alloc.PolicyKeep && n != 1 || n == 0 || loose(r.w.ids[id]) {
 			r.fail("at last %s is counted %d times: %v", id, n, r.w.ids[id])
 		}
+	}
+	if r.policy == alloc.PolicyForget {
+		return
 	}
 	if want := int64(len(r.w.ids)) + int64(r.extra); r.w.head.Int(dynamo.AttrSeeded) != want {
 		r.fail("at last the head counts %d as seeded, and %d are there", r.w.head.Int(dynamo.AttrSeeded), want)
@@ -78,9 +92,10 @@ func (r *fillRun) countsOnce() {
 
 // nothingTwice shows that no more IDs count than are there.
 func (r *fillRun) nothingTwice() {
-	for id := range r.w.fills.counted {
-		if it := r.w.ids[id]; it == nil || loose(it) {
-			r.fail("%s counts as added, and is %v", id, it)
+	for l := range r.w.fills.counted {
+		it := r.w.ids[l.id]
+		if loose(it) && it.Int(dynamo.AttrGeneration) == l.g || it == nil && r.policy == alloc.PolicyKeep {
+			r.fail("%v counts as added, and is %v", l, it)
 		}
 	}
 }
