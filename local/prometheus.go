@@ -143,6 +143,11 @@ func (m *monitor) handler() http.Handler {
 	shown := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		web.SetOperation(r.Context(), "metrics")
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			web.WriteError(w, r, alloc.Errorf(web.CodeMethodNotAllowed, "this path does not take the method of the request; it takes GET, HEAD"))
+			return
+		}
 		caller, _ := alloc.CallerFrom(r.Context())
 		for _, s := range caller.Scopes {
 			if s.Permits(alloc.ActionRead, "*") {
@@ -158,7 +163,7 @@ func (m *monitor) handler() http.Handler {
 func withMetrics(m *monitor, pages http.Handler) http.Handler {
 	shown := m.handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/metrics" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		if r.URL.Path == "/metrics" {
 			shown.ServeHTTP(w, r)
 			return
 		}

@@ -64,6 +64,28 @@ func TestMetricsShowRequestsPoolsAndRuns(t *testing.T) {
 	})
 }
 
+// As on every path of the API, another method is told which ones there are.
+func TestMetricsAreOnlyLookedAt(t *testing.T) {
+	p := launch(t, newSQLite(t).flags()...)
+	for method, want := range map[string]int{"GET": http.StatusOK, "HEAD": http.StatusOK, "POST": http.StatusMethodNotAllowed, "DELETE": http.StatusMethodNotAllowed} {
+		r, err := http.NewRequestWithContext(t.Context(), method, p.url+"/metrics", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := newClient(t).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if allow := resp.Header.Get("Allow"); resp.StatusCode != want || (want == http.StatusMethodNotAllowed) != (allow == "GET, HEAD") {
+			t.Errorf("%s: %d, Allow %q", method, resp.StatusCode, allow)
+		}
+		if media := resp.Header.Get("Content-Type"); want == http.StatusMethodNotAllowed && media != "application/problem+json" {
+			t.Errorf("%s is refused in %s", method, media)
+		}
+	}
+}
+
 // /metrics names every pool: it is guarded as the pages are, and needs read on all.
 func TestMetricsAreGuarded(t *testing.T) {
 	p := launch(t, newSQLite(t).flags()...)

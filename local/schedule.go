@@ -8,6 +8,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/sqs"
+	"idpool/web"
 )
 
 // Bounds of the work in the background: of one run of the schedule, and of one step of a job.
@@ -76,12 +77,10 @@ func tend(ctx context.Context, svc *alloc.Service, seen *monitor, logger *slog.L
 	for pool, err := range report.Failed {
 		logger.WarnContext(ctx, "a pool could not be swept; the next run tries again", "pool", pool, "error", err)
 	}
+	web.LogDry(ctx, logger, report)
 	for _, f := range report.Refills {
-		switch {
-		case f.Err != nil:
+		if f.Err != nil {
 			logger.WarnContext(ctx, "a pool could not be filled; the next run tries again", "pool", f.Pool, "error", f.Err)
-		case f.DryNow:
-			logger.ErrorContext(ctx, "a generator is dry", "pool", f.Pool, "reason", f.Dry)
 		}
 	}
 	for _, j := range report.Jobs {

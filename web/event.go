@@ -36,12 +36,14 @@ const (
 	KeyError        = "error"
 	KeyPartialError = "partial_error" // of a part of an answer; may come several times
 	KeyPanicStack   = "stack"
+	KeyReason       = "reason" // why a generator is dry; of a line of its own
 )
 
 // event collects what is known of one request, to be logged once at its end.
 type event struct {
 	requestID string
 	received  time.Time
+	logger    *slog.Logger // with the request's ID
 
 	mu        sync.Mutex
 	attrs     []slog.Attr
@@ -67,6 +69,15 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
+// Logger is for what the request that ctx belongs to has to say in a line of its own, beside its event. Outside a Stack it says
+// nothing.
+func Logger(ctx context.Context) *slog.Logger {
+	if e, ok := ctx.Value(eventKey{}).(*event); ok {
+		return e.logger
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
 // Received is when the request that ctx belongs to came.
 func Received(ctx context.Context) time.Time {
 	if e, ok := ctx.Value(eventKey{}).(*event); ok {
@@ -80,6 +91,7 @@ func logged(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := o.Now()
 		e := &event{requestID: rand.Text(), received: begin, operation: otherOperation}
+		e.logger = o.Logger.With(slog.String(KeyRequestID, e.requestID))
 		ctx := context.WithValue(r.Context(), eventKey{}, e)
 		rec := &recorder{ResponseWriter: w}
 		rec.Header().Set("X-Request-Id", e.requestID)

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -110,13 +111,20 @@ func TestIDsOnTheirWayAreToldToNobody(t *testing.T) {
 func TestACustomersGeneratorRunsDry(t *testing.T) {
 	w := newWorld(t)
 	c := newCustomer(t, w, token)
-	told[*apitest.PutSequenceResponse](c, 201)(c.PutSequenceWithResponse(c.ctx, "cases", nil, apitest.SequenceConfig{Limit: new("30")}))
+	told[*apitest.PutSequenceResponse](c, 201)(c.PutSequenceWithResponse(c.ctx, "cases", nil, apitest.SequenceConfig{Limit: new("50")}))
 	told[*apitest.PutPoolResponse](c, 201)(c.PutPoolWithResponse(c.ctx, "cases", nil, apitest.PoolConfig{
 		Generator: &apitest.Generator{Kind: apitest.GeneratorKindSequence, Sequence: new("cases"), Format: new("C-{n:3}")},
 		Refill:    &apitest.Marks{Low: new(int64(20)), Target: new(int64(40))},
 	}))
+	told[*apitest.TendResponse](c, 200)(c.TendWithResponse(c.ctx, nil))
+	told[*apitest.ClaimResponse](c, 201)(c.ClaimWithResponse(c.ctx, "cases", nil, apitest.ClaimRequest{Count: new(int64(25))}))
+	w.log.take()
 	for range 3 {
 		told[*apitest.TendResponse](c, 200)(c.TendWithResponse(c.ctx, nil))
+	}
+	alarm := regexp.MustCompile(`(?m)^.*"level":"ERROR","msg":"a generator is dry","request_id":"[A-Z2-7]{26}","pool":"cases","reason":"[^"].*$`)
+	if log := w.log.take(); len(alarm.FindAllString(log, -1)) != 1 || strings.Count(log, "a generator is dry") != 1 {
+		t.Errorf("of a generator that has become dry the log says: %s", log)
 	}
 	status := told[*apitest.GetRefillResponse](c, 200)(c.GetRefillWithResponse(c.ctx, "cases")).JSON200
 	if status.Dry == nil || *status.Dry == "" || status.DrySince == nil {

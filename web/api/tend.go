@@ -27,8 +27,10 @@ type tendAnswer struct {
 	Jobs    []tendedJob   `json:"jobs"`
 	Refills []tendedPool  `json:"refills"`
 	Open    int           `json:"open"`             // jobs that have not ended
-	Oldest  time.Time     `json:"oldest,omitzero"`  // when the one of these that has stood still longest was last changed
+	Foreign int           `json:"foreign,omitzero"` // of these, those of a kind that this version does not know
+	Oldest  time.Time     `json:"oldest,omitzero"`  // when a step of the one of these that has stood still longest last went well
 	Sent    int           `json:"sent"`             // jobs that stood still, and were sent to the queue again
+	Unsent  int           `json:"unsent,omitzero"`  // those that were not
 	Omitted int           `json:"omitted,omitzero"` // entries that are left out, as there are too many
 }
 
@@ -60,6 +62,7 @@ type tendedPool struct {
 // tend does one run of the schedule's work.
 func (a api) tend(ctx context.Context, _ request) (answer, error) {
 	r, err := a.svc.Tend(ctx)
+	web.LogDry(ctx, web.Logger(ctx), r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -71,7 +74,7 @@ func (a api) tend(ctx context.Context, _ request) (answer, error) {
 func newTendAnswer(ctx context.Context, r alloc.TendReport) tendAnswer {
 	a := tendAnswer{
 		Swept: []sweepAnswer{}, Failed: []failedPool{}, Left: r.Left, Jobs: []tendedJob{}, Refills: []tendedPool{},
-		Open: r.Open, Oldest: utc(r.Oldest), Sent: r.Sent,
+		Open: r.Open, Foreign: r.Foreign, Oldest: utc(r.Oldest), Sent: r.Sent, Unsent: r.Unsent,
 	}
 	for _, s := range r.Swept {
 		a.Swept = append(a.Swept, newSweepAnswer(s))
