@@ -111,7 +111,7 @@ func (s *Service) tell(ctx context.Context, j Job) {
 	s.send(ctx, j) //nolint:errcheck // see above
 }
 
-// ResumeJobs sends word of every job that has not ended, whenever it was last carried on: for a program whose queue was lost
+// ResumeJobs sends word of every job that has not ended and that this version knows, whenever it was last carried on: for a program whose queue was lost
 // with its last process. It returns how many. Needs ActionTend on all.
 func (s *Service) ResumeJobs(ctx context.Context) (int, error) {
 	if _, err := s.permit(ctx, ActionTend, everything); err != nil {
@@ -119,7 +119,7 @@ func (s *Service) ResumeJobs(ctx context.Context) (int, error) {
 	}
 	sent := 0
 	err := s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
-		if !j.goesOn() || s.queue == nil {
+		if !j.goesOn() || !j.Kind.known() || s.queue == nil {
 			return true, nil
 		}
 		if err := s.send(ctx, j); err != nil {

@@ -244,6 +244,8 @@ var jobChanges = map[string]func(j *alloc.Job){
 	"digest":     func(j *alloc.Job) { j.Inputs[1].Digest = "0" },
 	"entries":    func(j *alloc.Job) { j.Inputs[0].Entries++ },
 	"state":      func(j *alloc.Job) { j.State = alloc.JobDone },
+	"faults":     func(j *alloc.Job) { j.Faults++ },
+	"change":     func(j *alloc.Job) { j.Change = "another" },
 	"mark":       func(j *alloc.Job) { j.Mark += "2" },
 }
 
@@ -253,7 +255,7 @@ func (w *world) job(n int) alloc.Job {
 	return alloc.Job{
 		ID:   alloc.JobID(fmt.Sprintf("%013d%013d", at.Unix(), n)),
 		Kind: alloc.JobExport, Pool: "p", Of: alloc.StateClaimed, Format: "csv", By: "client", State: alloc.JobQueued,
-		Version: 1, Created: at, Updated: at.Add(time.Second), Done: 1, Parts: 2, Mark: "m/ä", Tries: 3, Failure: "because",
+		Version: 1, Created: at, Updated: at.Add(time.Second), Done: 1, Parts: 2, Mark: "m/ä", Tries: 3, Faults: 2, Failure: "because", Change: "change",
 		Why: "the fair in “Köln”\t2027", Started: at.Add(2 * time.Second), Total: 1 << 53, Tally: someTally(1), Log: someEvents(at, 2),
 		Input:  alloc.SeedFormat{CSV: true, Column: "Code, größer", Header: alloc.HeaderYes},
 		Column: 3, Inputs: someInputs(2),

@@ -44,7 +44,9 @@ type result struct {
 	Calls    alloc.Count                   `json:"calls"`    // of the store, by sweeps
 	Writes   alloc.Count                   `json:"writes"`   // among these
 	Open     int                           `json:"open"`     // jobs that have not ended
+	Foreign  int                           `json:"foreign"`  // of these, those of a kind that this version does not know
 	Sent     int                           `json:"sent"`     // of these, those that stood still and were sent to the queue again
+	Unsent   int                           `json:"unsent"`   // of these, those that stood still and were not sent: the queue did not take one of them, or the time was over
 	Jobs     int                           `json:"jobs"`     // that were carried on
 	Written  alloc.Count                   `json:"written"`  // IDs, by jobs
 	Stuck    map[alloc.JobID]alloc.Code    `json:"stuck"`    // jobs that could not be carried on
@@ -86,7 +88,7 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 func summary(report alloc.TendReport) (res result, faults []error) {
 	res = result{
 		Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}, Stuck: map[alloc.JobID]alloc.Code{},
-		Low: []alloc.PoolName{}, Dry: map[alloc.PoolName]string{}, Unfilled: map[alloc.PoolName]alloc.Code{}, Open: report.Open, Sent: report.Sent,
+		Low: []alloc.PoolName{}, Dry: map[alloc.PoolName]string{}, Unfilled: map[alloc.PoolName]alloc.Code{}, Open: report.Open, Foreign: report.Foreign, Sent: report.Sent, Unsent: report.Unsent,
 	}
 	for _, s := range report.Swept {
 		res.swept(s)

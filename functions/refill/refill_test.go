@@ -92,9 +92,9 @@ func TestRun(t *testing.T) {
 					{Pool: "e", Err: alloc.Errorf(alloc.CodePoolRebuilding, "soon over")},
 				},
 				Pools: []alloc.PoolStanding{{Pool: "a", Low: 5, Level: alloc.Level{Available: 5}}, {Pool: "b", Low: 5, Level: alloc.Level{Available: 4}}},
-				Open:  3, Sent: 1,
+				Open:  3, Sent: 1, Foreign: 2, Unsent: 4,
 			}},
-			`{"added":9,"low":["b"],"dry":{"b":"all used","c":"no more"},"unfilled":{"d":"pool_damaged"},"open":3,"sent":1}`, "refill d", 1,
+			`{"added":9,"low":["b"],"dry":{"b":"all used","c":"no more"},"unfilled":{"d":"pool_damaged"},"open":3,"foreign":2,"sent":1,"unsent":4}`, "refill d", 1,
 		},
 	}
 	for _, tt := range tests {

@@ -118,12 +118,42 @@ func TestWhatFindingOpenJobsCostsDoesNotDependOnThoseThatHaveEnded(t *testing.T)
 	}
 }
 
+// Lists have a job whose record cannot be read beside the others, with what else is known of it; read alone it is a fault of ours.
+func TestOneDamagedJobDoesNotHideTheOthers(t *testing.T) {
+	for _, attr := range []string{"tally", "in", "log", "ins"} {
+		b := newBench(t)
+		s, ctx := b.open(), t.Context()
+		want := make([]alloc.Job, 4)
+		for i := range want {
+			want[i] = b.job(alloc.JobID(fmt.Sprintf("2026-%d", i)))
+			refused(t, s.CreateJob(ctx, want[i]), "")
+		}
+		want[3].State = alloc.JobDone
+		_, err := s.ChangeJob(ctx, 1, want[3])
+		refused(t, err, "")
+		for _, i := range []int{1, 3} {
+			_, err := b.table.Update(ctx, dynamo.Key{PK: "J#" + string(want[i].ID), SK: "H"}, dynamo.Update{Set: map[string]any{attr: "{[1"}}, dynamo.Exists("pk"))
+			refused(t, err, "")
+			_, err = s.Job(ctx, want[i].ID)
+			refused(t, err, alloc.CodeInternal)
+			want[i].State = alloc.JobDamaged
+		}
+		want[3].Version = 2
+		b.isOpen(want[:3]...)
+		slices.Reverse(want)
+		if got, err := s.ListJobs(ctx, "", 10); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s: %v, all jobs (-want +got):\n%s", attr, err, cmp.Diff(want, got))
+		}
+	}
+}
+
 func TestAJobKeepsAllThatItIs(t *testing.T) {
 	b := newBench(t)
 	s, ctx := b.open(), t.Context()
 	j := b.job("2026-01")
 	refused(t, s.CreateJob(ctx, j), "")
 	j.Kind, j.State, j.Version, j.Why, j.Started, j.Total, j.Column = alloc.JobSeed, alloc.JobReceiving, 2, "why", b.clock.Now().UTC(), 7, 3
+	j.Tries, j.Faults, j.Change = 3, 2, alloc.NewToken()
 	j.Tally = alloc.Tally{Added: 1, Duplicate: 2, Conflict: 3, Invalid: 4, Free: 5, Held: 6, Claimed: 7, Returning: 8, Retired: 9}
 	j.Input = alloc.SeedFormat{CSV: true, Column: "code", Header: alloc.HeaderYes}
 	for i := range alloc.MaxJobEvents {

@@ -56,16 +56,13 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 }
 
 // needed is what the caller must be permitted, and on which name. Whether it is, the service says. Of a job that is its pool, and
-// what it takes to cancel it depends on whose it is.
+// what it takes to change it depends on whose it is.
 func (rt served) needed(ctx context.Context, q request) (alloc.Action, string, error) {
 	switch rt.On {
 	case Everything:
 		return rt.Need, Everything, nil
 	case onJob:
-		need, on, err := rt.svc.NeedToCancel(ctx, q.job())
-		if rt.Need != alloc.ActionManage {
-			need = rt.Need
-		}
+		need, on, err := rt.svc.NeedToChange(ctx, q.job())
 		return need, string(on), err
 	}
 	return rt.Need, q.http.PathValue(rt.On), nil

@@ -158,7 +158,7 @@ func jobNeeds() map[alloc.JobKind]alloc.Action {
 	}
 }
 
-// jobs is long work.
+// jobs is long work. What changes a job needs for those of the caller's client what made them, and for others ActionManage.
 func (a api) jobs() []Route {
 	return []Route{
 		{Method: get, Path: "/v1/jobs", Operation: "listJobs", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listJobs)},
@@ -173,7 +173,7 @@ func (a api) jobs() []Route {
 			Keys: KeysAnswered, read: withBody(a.startJob),
 		},
 		{
-			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob, // of its own jobs, what made them
+			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,
 			Keys: KeysAnswered, read: withoutBody(a.cancelJob),
 		},
 	}

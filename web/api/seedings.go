@@ -118,7 +118,8 @@ func (a api) startJob(ctx context.Context, q request, b startBody) (answer, erro
 }
 
 // seedByJob adds the IDs of a file that is too large to be answered at once: as a job with one part. Every attempt with one key
-// is the same job, and goes on where the one before was cut off.
+// is the same job, and goes on where the one before was cut off. Where that job has ended without the file, nothing of it will
+// be added any more under this key.
 func (a api) seedByJob(ctx context.Context, q request, f seedFile) (answer, error) {
 	web.Note(ctx, slog.Int(web.KeyCount, len(f.entries)))
 	j, err := a.svc.OpenSeeding(ctx, alloc.SeedJobRequest{Pool: q.pool(), Format: f.format, Intent: q.attempt.Intent})
@@ -127,6 +128,9 @@ func (a api) seedByJob(ctx context.Context, q request, f seedFile) (answer, erro
 	}
 	if j.State == alloc.JobReceiving {
 		started, err := a.receiveWhole(ctx, j.ID, f.data)
+		if alloc.Is(err, alloc.CodeJobEnded) {
+			return answer{}, endedMeanwhile(j.ID, alloc.JobCancelled)
+		}
 		if err != nil {
 			if q.key == "" || web.StatusOf(alloc.CodeOf(err)) < http.StatusInternalServerError { // nobody will go on with it
 				a.giveUp(ctx, j.ID)
@@ -135,7 +139,16 @@ func (a api) seedByJob(ctx context.Context, q request, f seedFile) (answer, erro
 		}
 		j = started
 	}
+	if j.State == alloc.JobCancelled || j.State == alloc.JobFailed {
+		return answer{}, endedMeanwhile(j.ID, j.State)
+	}
 	return answer{status: http.StatusAccepted, body: newReceivedAnswer(j, f.warnings)}, nil
+}
+
+// endedMeanwhile is the refusal of a file whose job has ended before all of it was added.
+func endedMeanwhile(id alloc.JobID, how alloc.JobState) error {
+	return alloc.Errorf(alloc.CodeJobEnded,
+		"the job %s, made to take this file in, is %s by now and adds nothing more; look at it, and send the file anew, with another Idempotency-Key", id, how)
 }
 
 // receiveWhole gives a job its whole file, and has it begin.

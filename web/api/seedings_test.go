@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 	"idpool/alloc/alloctest"
@@ -195,10 +196,53 @@ func TestAJobIsForThoseWhoCouldHaveMadeIt(t *testing.T) {
 	for scopes, want := range map[string]int{"seed:p": 403, "export:p": 403, "read:p": 403, `seed:p", "export:p`: 200} {
 		w.as(strings.TrimPrefix(w.secretFor(scopes), "Bearer ")).must(want, "GET", path, "")
 	}
+	manager := w.as(strings.TrimPrefix(w.secretFor("manage:p"), "Bearer "))
+	if list := manager.must(200, "GET", "/v1/jobs", "").Body.String(); strings.Count(list, `"kind"`) != 3 {
+		t.Errorf("with manage:p the list has not all jobs: %s", list)
+	}
+	manager.must(200, "GET", "/v1/jobs/"+w.job, "")
+	manager.must(403, "GET", "/v1/jobs/"+w.job+"/parts/0", "")
 	mine := w.as(strings.TrimPrefix(w.secretFor("seed:p"), "Bearer "))
 	job := mine.openSeeding(`{"format": "text"}`)
 	mine.must(200, "PUT", "/v1/jobs/"+job+"/input/0", "A-1\n", textPlain)
 	mine.must(202, "POST", "/v1/jobs/"+job+"/start", `{"parts": 1}`)
 	w.must(200, "POST", "/v1/tend", "")
 	mine.must(200, "GET", "/v1/jobs/"+job+"/parts/0", "")
+}
+
+// A file under a key whose job was cancelled, or has failed, since an attempt was cut off is not taken in by a repeat.
+func TestALargeFileWhoseJobHasEndedIsRefused(t *testing.T) {
+	file := lines(27_000)
+	end := map[string]func(w *world, id string){
+		"cancelled": func(w *world, id string) { w.must(200, "POST", "/v1/jobs/"+id+"/cancel", "") },
+		"failed": func(w *world, id string) {
+			j, err := w.store.Job(t.Context(), alloc.JobID(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			j.State, j.Failure = alloc.JobFailed, "it cannot be done"
+			if _, err := w.store.ChangeJob(t.Context(), j.Version, j); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for how, end := range end {
+		for _, cut := range []string{"PutInput", "CloseKey"} { // before its file is there, and after
+			w := newWorld(t)
+			store := alloctest.NewFaulty(w.store, alloctest.Script(cut, alloctest.Refused, alloctest.Refused, alloctest.Refused))
+			w.client = clientAt(t, store, w.clock.Now)
+			w.clock.Advance(time.Second) // so that its job is the newest
+			w.must(503, "POST", "/v1/pools/p/seed", file, textPlain, "Idempotency-Key: k")
+			id := read[struct{ Jobs []seedJob }](t, w.must(200, "GET", "/v1/jobs?limit=1", "").Body).Jobs[0].ID
+			end(w, id)
+			store.SetPlan(nil)
+			got := w.must(409, "POST", "/v1/pools/p/seed", file, textPlain, "Idempotency-Key: k").Body.String()
+			if !strings.Contains(got, `"job_ended"`) || !strings.Contains(got, how+" by now") || !strings.Contains(got, id) || !strings.Contains(got, "another Idempotency-Key") {
+				t.Errorf("%s after %s failed: %s", how, cut, got)
+			}
+			if j := read[seedJob](t, w.must(202, "POST", "/v1/pools/p/seed", file, textPlain, "Idempotency-Key: another").Body); j.ID == id || j.Total != 27_000 {
+				t.Errorf("%s after %s failed, with another key: %+v", how, cut, j)
+			}
+		}
+	}
 }

@@ -84,6 +84,7 @@ const (
 // Defines values for JobState.
 const (
 	JobStateCancelled JobState = "cancelled"
+	JobStateDamaged   JobState = "damaged"
 	JobStateDone      JobState = "done"
 	JobStateFailed    JobState = "failed"
 	JobStateQueued    JobState = "queued"
@@ -767,7 +768,8 @@ type Job struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
 	// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
-	// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
+	// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come. *damaged*: in lists alone, its record cannot
+	// be read.
 	State JobState `json:"state"`
 
 	// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
@@ -804,7 +806,8 @@ type JobList struct {
 }
 
 // JobState *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
-// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
+// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come. *damaged*: in lists alone, its record cannot
+// be read.
 type JobState string
 
 // Lease Examples: {"end":"1000","epoch":1,"sequence":"invoices","start":"1","token":"EQ1BG4OTCV6VBF2LVRQHGGKD7O"}
@@ -1206,7 +1209,7 @@ type Preview struct {
 	// Guesses Of random: with so many IDs in the pool, how many guesses find one of them, on average.
 	Guesses *float32 `json:"guesses,omitempty"`
 
-	// Space How many IDs there can be, in digits. Absent where that is not counted: UUIDv7 and ULID.
+	// Space How many IDs there can be, in digits; of a sequence from its next number on, in the present period. Absent where that is not counted: UUIDv7 and ULID.
 	Space *string `json:"space,omitempty"`
 
 	// Target How many IDs the pool is filled to.
@@ -1486,7 +1489,8 @@ type ReceivedJob struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
 	// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
-	// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
+	// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come. *damaged*: in lists alone, its record cannot
+	// be read.
 	State JobState `json:"state"`
 
 	// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
@@ -1971,7 +1975,10 @@ type Tended struct {
 		Pool Name `json:"pool"`
 	} `json:"failed"`
 
-	// Jobs The jobs that had not ended before, as the run left them.
+	// Foreign Of these, those of a kind that this version does not know; they are left to one that does.
+	Foreign *int `json:"foreign,omitempty"`
+
+	// Jobs The jobs that the run was to carry on, as it left them, and those whose record cannot be read.
 	Jobs []struct {
 		// Error Why the run went no further with it.
 		Error *struct {
@@ -2045,7 +2052,8 @@ type Tended struct {
 		Pool Name `json:"pool"`
 
 		// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
-		// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come.
+		// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come. *damaged*: in lists alone, its record cannot
+		// be read.
 		State JobState `json:"state"`
 
 		// Steps How many steps of it the run did.
@@ -2056,7 +2064,7 @@ type Tended struct {
 	// Left Pools that the time was over for; the next run goes on with them.
 	Left int `json:"left"`
 
-	// Oldest When the one of these that has stood still longest was last changed.
+	// Oldest When the one of these that has stood still longest was made, or a step of it last went well.
 	Oldest *time.Time `json:"oldest,omitempty"`
 
 	// Omitted Entries that are left out of the lists, as there are too many.
@@ -2144,6 +2152,9 @@ type Tended struct {
 
 	// Swept The pools that were swept, with what was done.
 	Swept []Sweep `json:"swept"`
+
+	// Unsent Jobs that stood still, and were not sent, as the time was over.
+	Unsent *int `json:"unsent,omitempty"`
 }
 
 // Token Proves who took an ID. Whoever has it may confirm, release or retire; keep it like a password.
@@ -3151,7 +3162,8 @@ type ClientInterface interface {
 	// GetJob How far a job is
 	//
 	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
+	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
+	// as well.
 	//
 	// Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 	GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3168,7 +3180,8 @@ type ClientInterface interface {
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-	// between, `application/octet-stream` has most room.
+	// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+	// has made, and for others *manage*.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3179,7 +3192,8 @@ type ClientInterface interface {
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-	// between, `application/octet-stream` has most room.
+	// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+	// has made, and for others *manage*.
 	//
 	// Takes a body of the `text/plain` content type.
 	//
@@ -3188,7 +3202,7 @@ type ClientInterface interface {
 
 	// GetJobPart A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
 	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -3202,7 +3216,7 @@ type ClientInterface interface {
 
 	// StartJobWithBody Say that a seeding's file is complete
 	//
-	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3211,7 +3225,7 @@ type ClientInterface interface {
 
 	// StartJob Say that a seeding's file is complete
 	//
-	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3507,7 +3521,8 @@ type ClientInterface interface {
 	//
 	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-	// at most 1 MiB.
+	// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+	// the file with another key.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3522,7 +3537,8 @@ type ClientInterface interface {
 	//
 	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-	// at most 1 MiB.
+	// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+	// the file with another key.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3537,7 +3553,8 @@ type ClientInterface interface {
 	//
 	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-	// at most 1 MiB.
+	// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+	// the file with another key.
 	//
 	// Takes a body of the `text/plain` content type.
 	//
@@ -3975,7 +3992,8 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 // GetJob How far a job is
 //
 // Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
+// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
+// as well.
 //
 // Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4012,7 +4030,8 @@ func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJob
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-// between, `application/octet-stream` has most room.
+// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+// has made, and for others *manage*.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4033,7 +4052,8 @@ func (c *Client) PutJobInputWithBody(ctx context.Context, job JobInPath, input i
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-// between, `application/octet-stream` has most room.
+// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+// has made, and for others *manage*.
 //
 // Takes a body of the `text/plain` content type.
 //
@@ -4052,7 +4072,7 @@ func (c *Client) PutJobInputWithTextBody(ctx context.Context, job JobInPath, inp
 
 // GetJobPart A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
 // seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -4076,7 +4096,7 @@ func (c *Client) GetJobPart(ctx context.Context, job JobInPath, part int32, reqE
 
 // StartJobWithBody Say that a seeding's file is complete
 //
-// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4095,7 +4115,7 @@ func (c *Client) StartJobWithBody(ctx context.Context, job JobInPath, params *St
 
 // StartJob Say that a seeding's file is complete
 //
-// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4661,7 +4681,8 @@ func (c *Client) ListPoolSamples(ctx context.Context, pool PoolInPath, params *L
 //
 // A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 // may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-// at most 1 MiB.
+// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+// the file with another key.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4686,7 +4707,8 @@ func (c *Client) SeedPoolWithBody(ctx context.Context, pool PoolInPath, params *
 //
 // A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 // may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-// at most 1 MiB.
+// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+// the file with another key.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4711,7 +4733,8 @@ func (c *Client) SeedPool(ctx context.Context, pool PoolInPath, params *SeedPool
 //
 // A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 // may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-// at most 1 MiB.
+// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+// the file with another key.
 //
 // Takes a body of the `text/plain` content type.
 //
@@ -8159,7 +8182,8 @@ type ClientWithResponsesInterface interface {
 	// GetJobWithResponse How far a job is
 	//
 	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
+	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
+	// as well.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8180,7 +8204,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-	// between, `application/octet-stream` has most room.
+	// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+	// has made, and for others *manage*.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8191,7 +8216,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-	// between, `application/octet-stream` has most room.
+	// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+	// has made, and for others *manage*.
 	//
 	// Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8200,7 +8226,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetJobPartWithResponse A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
 	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -8216,7 +8242,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartJobWithBodyWithResponse Say that a seeding's file is complete
 	//
-	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8225,7 +8251,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartJobWithResponse Say that a seeding's file is complete
 	//
-	// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8541,7 +8567,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-	// at most 1 MiB.
+	// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+	// the file with another key.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8556,7 +8583,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-	// at most 1 MiB.
+	// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+	// the file with another key.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8571,7 +8599,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 	// may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-	// at most 1 MiB.
+	// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+	// the file with another key.
 	//
 	// Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11436,7 +11465,8 @@ func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *
 // GetJobWithResponse How far a job is
 //
 // Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*.
+// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
+// as well.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11469,7 +11499,8 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-// between, `application/octet-stream` has most room.
+// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+// has made, and for others *manage*.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11486,7 +11517,8 @@ func (c *ClientWithResponses) PutJobInputWithBodyWithResponse(ctx context.Contex
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
-// between, `application/octet-stream` has most room.
+// between, `application/octet-stream` has most room. It needs *seed* on the pool for the jobs that a credential of the same client
+// has made, and for others *manage*.
 //
 // Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11501,7 +11533,7 @@ func (c *ClientWithResponses) PutJobInputWithTextBodyWithResponse(ctx context.Co
 
 // GetJobPartWithResponse A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needs, and of a
+// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
 // seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -11523,7 +11555,7 @@ func (c *ClientWithResponses) GetJobPartWithResponse(ctx context.Context, job Jo
 
 // StartJobWithBodyWithResponse Say that a seeding's file is complete
 //
-// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11538,7 +11570,7 @@ func (c *ClientWithResponses) StartJobWithBodyWithResponse(ctx context.Context, 
 
 // StartJobWithResponse Say that a seeding's file is complete
 //
-// How many parts it has shows whether all of them came. The job begins. A repeat is a success.
+// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12016,7 +12048,8 @@ func (c *ClientWithResponses) ListPoolSamplesWithResponse(ctx context.Context, p
 //
 // A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 // may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-// at most 1 MiB.
+// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+// the file with another key.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12037,7 +12070,8 @@ func (c *ClientWithResponses) SeedPoolWithBodyWithResponse(ctx context.Context, 
 //
 // A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 // may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-// at most 1 MiB.
+// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+// the file with another key.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -12058,7 +12092,8 @@ func (c *ClientWithResponses) SeedPoolWithResponse(ctx context.Context, pool Poo
 //
 // A file above 1 MiB is not answered at once: the answer is 202 with a job, which adds its IDs; `warnings` says where the file
 // may be meant in another way. Above 4 MiB it is cut into parts, for which `seedings` makes a job. A list in JSON has
-// at most 1 MiB.
+// at most 1 MiB. A repeat with the key of an attempt whose job was cancelled or has failed meanwhile is refused with `job_ended`: send
+// the file with another key.
 //
 // Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 //
