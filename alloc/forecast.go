@@ -23,7 +23,7 @@ type Forecast struct {
 	Available Count
 	Burns     []Burn // the windows of ForecastWindows, in their order
 
-	// Known says that there is a rate to tell by. Never: at none of the known rates it ends (within MaxForecast). Else it ends at
+	// Known says that there is a rate to tell by, or that the end has come. Never: at none of the known rates it ends (within MaxForecast). Else it ends at
 	// Earliest, by the highest rate, and at Latest, by the lowest; Latest is zero where at the lowest it never does. What has
 	// ended already ends At, whatever the rates: nothing burns where nothing is left.
 	Known    bool
@@ -59,9 +59,21 @@ func fastest(burns []Burn) (perHour float64) {
 	return perHour
 }
 
+// poolForecast is forecastOf for a pool. Of one that was never seeded nothing is known: it has not begun, so it does not end.
+func poolForecast(at time.Time, l Level, burns []Burn) Forecast {
+	if l.Seeded == 0 && l.Available == 0 {
+		return Forecast{At: at, Burns: burns}
+	}
+	return forecastOf(at, l.Available, burns)
+}
+
 // forecastOf tells how long what is available lasts at the rates.
 func forecastOf(at time.Time, available Count, burns []Burn) Forecast {
 	f := Forecast{At: at, Available: available, Burns: burns}
+	if available <= 0 {
+		f.Known, f.Earliest, f.Latest = true, at, at
+		return f
+	}
 	var first, last time.Duration
 	ends, goesOn := false, false // at one of the rates at least
 	for _, b := range burns {
@@ -91,9 +103,6 @@ func forecastOf(at time.Time, available Count, burns []Burn) Forecast {
 
 // lasts is how long so many last at the rate; ok is false for never.
 func lasts(available Count, perHour float64) (left time.Duration, ok bool) {
-	if available <= 0 {
-		return 0, true
-	}
 	hours := float64(available) / perHour // +Inf without a rate
 	if hours > MaxForecast.Hours() {
 		return 0, false

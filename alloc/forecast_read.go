@@ -19,7 +19,7 @@ func (s *Service) PoolForecast(ctx context.Context, name PoolName) (Forecast, er
 	}
 	now := s.now()
 	burns, err := s.poolBurns(ctx, name, now, level)
-	return forecastOf(now, level.Available, burns), err
+	return poolForecast(now, level, burns), err
 }
 
 // SequenceForecast tells when the sequence overflows. Needs ActionRead.

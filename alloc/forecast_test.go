@@ -35,7 +35,7 @@ func TestForecasts(t *testing.T) {
 		want      alloc.Forecast // Known, Never, Earliest, Latest
 	}{
 		{"nothing known", 100, rates(-1, -1), alloc.Forecast{}},
-		{"nothing known of an empty one", 0, rates(-1, -1), alloc.Forecast{}},
+		{"empty, and nothing known of rates", 0, rates(-1, -1), alloc.Forecast{Known: true, Earliest: noon, Latest: noon}},
 		{"nothing burns", 100, rates(0, 0), alloc.Forecast{Known: true, Never: true}},
 		{"nothing burns, and little is known", 100, rates(0, -1), alloc.Forecast{Known: true, Never: true}},
 		{"both burn", 100, rates(50, 20), alloc.Forecast{Known: true, Earliest: in(2 * time.Hour), Latest: in(5 * time.Hour)}},
@@ -217,4 +217,25 @@ func TestAnIdleSequence(t *testing.T) {
 			t.Errorf("of a deleted sequence the run tells %+v, %v", r.Sequences, err)
 		}
 	})
+}
+
+// A pool that was used up has ended, before there is any sample; one that was never seeded has not begun.
+func TestTheForecastOfAnEmptyPool(t *testing.T) {
+	p := newPlant(t, alloc.PoolConfig{}.WithDefaults())
+	if f, err := p.PoolForecast(p.ctx, pool); err != nil || f.Known {
+		t.Errorf("never seeded: %+v, %v", f, err)
+	}
+	p.seedByHand("j", "A")
+	p.claim(1)
+	p.run() // by which it is known that it was seeded
+	if f, err := p.PoolForecast(p.ctx, pool); err != nil || !f.Known || f.Never || !f.Earliest.Equal(f.At) || !f.Latest.Equal(f.At) {
+		t.Errorf("used up: %+v, %v", f, err)
+	}
+	p.createSequence("s", alloc.SequenceConfig{Limit: 1})
+	if _, err := p.Lease(p.ctx, alloc.LeaseRequest{Sequence: "s", Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := p.SequenceForecast(p.ctx, "s"); err != nil || !f.Known || !f.Earliest.Equal(f.At) {
+		t.Errorf("a sequence that is used up: %+v, %v", f, err)
+	}
 }

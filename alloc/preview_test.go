@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -50,6 +51,7 @@ func TestPreviews(t *testing.T) {
 	for what, c := range map[string]alloc.PoolConfig{
 		"a format without room":   filled(1, 2, narrow),
 		"no generator":            {},
+		"a target above the room": filled(1, 1000, generator.Config{Kind: generator.Sequence, Sequence: "invoices", Format: "{n:3}"}), // of which 99 are taken
 		"C36 no space":            filled(1, 20, digits(1)),
 		"a sequence that is none": filled(1, 2, generator.Config{Kind: generator.Sequence, Sequence: "missing", Format: "{n}"}),
 	} {
@@ -103,4 +105,42 @@ func TestWhoMaySaveAGeneratorOfASequence(t *testing.T) {
 func (p *plant) has(name alloc.PoolName) bool {
 	_, err := p.model.Pool(p.ctx, name)
 	return err == nil
+}
+
+// What a generator of a sequence has before it decides, for a preview as for a pool: its next number, its limit and the format.
+func TestAGeneratorThatCannotMakeItsTargetIsRefused(t *testing.T) {
+	p := newPlant(t, filled(1, 2, uuids))
+	p.createSequence("short", alloc.SequenceConfig{Limit: 50})
+	p.createSequence("fresh", alloc.SequenceConfig{})
+	of := func(target alloc.Count, sequence, format string) alloc.PoolConfig {
+		return filled(1, target, generator.Config{Kind: generator.Sequence, Sequence: sequence, Format: format})
+	}
+	for i, c := range []struct {
+		config alloc.PoolConfig
+		space  string // "" for refused
+	}{
+		{of(50, "short", "S{n}"), "50"},
+		{of(51, "short", "S{n}"), ""},
+		{of(50, "short", "S{yyyy}-{n}"), "50"},
+		{of(51, "short", "S{yyyy}-{n}"), ""},
+		{of(99, "fresh", "{n:2}"), "99"},
+		{of(100, "fresh", "{n:2}"), ""},
+		{of(100, "fresh", "{n}"), "9223372036854775807"},
+	} {
+		name := alloc.PoolName(fmt.Sprintf("p%d", i))
+		got, err := p.PreviewGenerator(p.ctx, alloc.PreviewRequest{Pool: name, Config: c.config})
+		if got.Space != c.space || (err == nil) != (c.space != "") {
+			t.Errorf("%d: the preview has the space %q, %v, want %q", i, got.Space, err, c.space)
+		}
+		if _, _, made := p.CreatePool(p.ctx, name, c.config); alloc.CodeOf(made) != alloc.CodeOf(err) {
+			t.Errorf("%d: made with %v, previewed with %v", i, made, err)
+		}
+	}
+
+	p.change(of(5, "fresh", "{yyyy}-{n}"))
+	p.run()
+	must(t, p.model.SetSequenceState, alloc.SequenceName("fresh."+p.clock.Now().Format("2006")), alloc.SequenceDeleted)
+	if got, err := p.PreviewGenerator(p.ctx, alloc.PreviewRequest{Pool: pool, Config: of(5, "fresh", "{yyyy}-{n}")}); !alloc.Is(err, alloc.CodeInvalidConfig) {
+		t.Errorf("of a period whose counter was deleted: %v, %v", got.Examples, err)
+	}
 }

@@ -102,7 +102,7 @@ func generatorWords(g generator.Config) string {
 }
 
 // checkSource refuses to save a generator of a sequence for a caller who may not take numbers of that, and one of a sequence that is not
-// there or not active, or whose present period another sequence has the name of. A generator that the pool has already
+// there or not active, whose present period another sequence has the name of, or which has fewer numbers left than the target. A generator that the pool has already
 // may stay; but whoever raises its marks takes more numbers, and has to be allowed to. What is in the pool is the
 // configuration at version from or a later one, else the Store refuses the change.
 //
@@ -127,17 +127,42 @@ func (s *Service) checkSource(ctx context.Context, name PoolName, from Version, 
 	if _, err := s.permit(ctx, ActionLease, g.Sequence); err != nil || stays {
 		return err
 	}
-	base := SequenceName(g.Sequence)
-	_, refusal, err := s.usable(ctx, base)
-	if period := periodOf(g, s.now()); err == nil && refusal == nil && period != base {
-		if _, refusal, err = s.periodCounter(ctx, base, period); refusal != nil && refusal.Code == CodeSequenceNotFound {
+	q, err := s.numbersAhead(ctx, g)
+	if err != nil {
+		return err
+	}
+	if _, target := c.atRest(); target > q.roomIn(g) {
+		return Errorf(CodeInvalidConfig, "generator: the target is %d IDs, but there are only %d numbers left that the sequence %q has up to its limit of %d and format %q has room for, from %d on; make the target smaller, raise the limit or give {n} more places",
+			target, q.roomIn(g), q.Name, q.Config.Limit, g.Format, q.Next)
+	}
+	return nil
+}
+
+// numbersAhead is the counter of which the generator takes numbers in the present period. CodeInvalidConfig where that has none for it.
+func (s *Service) numbersAhead(ctx context.Context, g generator.Config) (Sequence, error) {
+	base, refusal, err := s.usable(ctx, SequenceName(g.Sequence))
+	q, name := base, periodOf(g, s.now())
+	if err == nil && refusal == nil && name != base.Name {
+		q, refusal, err = s.periodCounter(ctx, base.Name, name)
+		made := refusal == nil || refusal.Code != CodeSequenceNotFound
+		if !made {
 			refusal = nil
 		}
+		q = base.inPeriod(q, made)
+	}
+	switch {
+	case err != nil:
+		return Sequence{}, err
+	case refusal != nil:
+	case q.Remaining() == 0:
+		return Sequence{}, Errorf(CodeInvalidConfig, "generator: no number is left in the sequence %q; raise its limit or use another", name)
+	case q.roomIn(g) == 0:
+		refusal = overflows(g, nil)
 	}
 	if refusal != nil {
-		return Errorf(CodeInvalidConfig, "generator: %s", refusal.Message)
+		return Sequence{}, Errorf(CodeInvalidConfig, "generator: %s", refusal.Message)
 	}
-	return err
+	return q, nil
 }
 
 // takesMoreThan reports whether more may be made for a pool with these marks than with those of the other configuration.

@@ -107,14 +107,20 @@ func TestWhatASequencePeriodIsOfIsNotForClients(t *testing.T) {
 // does not.
 func TestARaisedLimitIsThatOfThePeriodsToo(t *testing.T) {
 	p := newPlant(t, filled(1, 2, uuids))
-	p.createSequence("invoices", alloc.SequenceConfig{Limit: 5})
+	p.createSequence("invoices", alloc.SequenceConfig{Limit: 25})
 	if _, _, err := p.CreatePool(p.ctx, "bills", filled(6, 20, yearly)); err != nil {
 		t.Fatal(err)
 	}
 	name := alloc.SequenceName("invoices." + p.clock.Now().Format("2006"))
 	bills := func() alloc.RefillReport { return p.run().Refills[0] }
+	if r := bills(); r.Added != 20 {
+		t.Errorf("at first: %+v", r)
+	}
+	if _, err := p.model.Claim(p.ctx, alloc.ClaimOrder{Pool: "bills", Count: 20}); err != nil {
+		t.Fatal(err)
+	}
 	if r := bills(); r.Added != 5 || !strings.Contains(r.Dry, string(name)) {
-		t.Errorf("of five numbers: %+v", r)
+		t.Errorf("of the last five numbers: %+v", r)
 	}
 	limit := func(n alloc.Number) {
 		t.Helper()

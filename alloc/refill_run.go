@@ -1,7 +1,9 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"idpool/alloc/generator"
@@ -186,7 +188,10 @@ func (f *filling) make(ctx context.Context) (progress, error) {
 		return goesOn, err
 	}
 	n := max(1, f.target-available)
-	if f.misses > 0 {
+	switch {
+	case f.misses > 0 && f.pool.Config.Generator.Kind == generator.Random:
+		n = MaxRefillIDs // of a space that is nearly used up, few of those drawn are new
+	case f.misses > 0:
 		n = max(n, enoughMisses)
 	}
 	ids, why, err := f.generate(ctx, min(n, MaxRefillIDs))
@@ -263,7 +268,7 @@ func (f *filling) close(ctx context.Context, added int) (progress, error) {
 		misses = f.misses + n
 	}
 	if misses >= enoughMisses {
-		p, err := f.runDry(ctx, r, "of the IDs that it makes, all are in the pool already: change the generator so that there are more")
+		p, err := f.runDry(ctx, r, f.repeats(misses))
 		if err == nil {
 			f.report.Batches++
 		}
@@ -282,6 +287,16 @@ func (f *filling) close(ctx context.Context, added int) (progress, error) {
 		return finished, nil
 	}
 	return carried, nil
+}
+
+// repeats is the reason of a generator that has made nothing new.
+func (f *filling) repeats(misses int) string {
+	g := f.pool.Config.Generator
+	why := fmt.Sprintf("the last %d IDs that it made are in the pool already", misses)
+	if g.Kind == generator.Random {
+		why += fmt.Sprintf("; there can be %s in all", spaceOf(g))
+	}
+	return why + "; it goes on trying; change the generator so that there are more"
 }
 
 // change puts the record in the place of the one that was read. Without IDs no two changes are equal, so that of two runs
@@ -308,12 +323,14 @@ func (f *filling) runDry(ctx context.Context, r Refill, why string) (progress, e
 	if r.Dry = why; before == "" {
 		r.DrySince = f.second()
 	}
-	if p, err := f.change(ctx, r); err != nil {
+	p, err := f.change(ctx, r)
+	told := before == "" && (err == nil || asError(err).Unknown) // rather twice than never
+	if told {
+		f.report.DryNow = true
+		err = cmp.Or(err, f.record(ctx, f.caller, aPool, string(f.pool.Name), "refill-dry", why, nil))
+	}
+	if err != nil {
 		return p, err
 	}
-	if before != "" {
-		return finished, nil
-	}
-	f.report.DryNow = true
-	return finished, f.record(ctx, f.caller, aPool, string(f.pool.Name), "refill-dry", why, nil)
+	return finished, nil
 }

@@ -37,13 +37,18 @@ func (t *tending) room(g generator.Config, at time.Time, level Level) (room Coun
 		if !ok {
 			return 0, false
 		}
-		room = q.Remaining()
-		if fits := new(big.Int).Sub(spaceOf(g), new(big.Int).SetUint64(uint64(q.Next))); fits.IsInt64() {
-			room = max(0, min(room, Count(fits.Int64())))
-		}
-		return room, true
+		return q.roomIn(g), true
 	}
 	return 0, false
+}
+
+// roomIn is how many of the numbers that are left fit the generator's format.
+func (s Sequence) roomIn(g generator.Config) Count {
+	room := s.Remaining()
+	if fits := new(big.Int).Sub(g.Space(), new(big.Int).SetUint64(uint64(s.Next))); fits.IsInt64() {
+		room = max(0, min(room, Count(fits.Int64())))
+	}
+	return room
 }
 
 // counterOf is the counter of the period of the time, as of when the run listed the sequences; ok is false where that gives no numbers.

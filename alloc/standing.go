@@ -62,7 +62,7 @@ func (f Forecast) Runway() (left time.Duration, ok bool) {
 // Preview is what a generator would make, and what is to be known before it is saved.
 type Preview struct {
 	Examples []string // five; of a sequence the numbers are those that would come next, and none is taken
-	Space    string   // how many IDs there can be, in digits; "" where that is not counted (UUIDv7, ULID)
+	Space    string   // how many IDs there can be, in digits, of a sequence from now on in the present period; "" where that is not counted (UUIDv7, ULID)
 	Bits     float64  // binary logarithm of the space, of what is random about an ID
 	Target   Count    // of the pool
 

@@ -69,7 +69,7 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	defer cancel()
 
 	run := tending{
-		Service: s, caller: caller, over: over, enough: func() bool { return beforeSequences.Err() != nil }, sequences: map[SequenceName]Sequence{},
+		Service: s, caller: caller, over: over, time: beforeSequences, enough: func() bool { return beforeSequences.Err() != nil }, sequences: map[SequenceName]Sequence{},
 	}
 	for _, q := range sequences {
 		run.sequences[q.Name] = q
@@ -93,6 +93,15 @@ func endingBefore(ctx context.Context, early time.Duration) (context.Context, co
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, deadline.Add(-early))
+}
+
+// until returns ctx with the deadline of the other context, if that has one.
+func until(ctx, other context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := other.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline)
 }
 
 // timeOf is how much time is left until the deadline of ctx; 0 without one.

@@ -14,8 +14,9 @@ const tendRounds = 10
 type tending struct {
 	*Service
 	caller Caller
-	over   func() bool // the run's time is
-	enough func() bool // the time for pools is over
+	over   func() bool     // the run's time is
+	time   context.Context // ends with the time for pools
+	enough func() bool     // that is over
 
 	sequences map[SequenceName]Sequence // that are not deleted, as of the beginning of the run
 }
@@ -68,7 +69,7 @@ func (t *tending) pools(ctx context.Context, pools []Pool) TendReport {
 // visit does for a pool what is next in the round.
 func (t *tending) visit(ctx context.Context, p *tended, round int) {
 	if p.sweep && round < tendRounds {
-		t.sweep(ctx, p)
+		t.sweep(ctx, p, round)
 	}
 	if p.pool.State == PoolDeleted {
 		return
@@ -81,14 +82,26 @@ func (t *tending) visit(ctx context.Context, p *tended, round int) {
 	}
 }
 
-func (t *tending) sweep(ctx context.Context, p *tended) {
+// sweep sweeps the pool within the time for pools, the first time in half of what is left of it at most: a pool with much to be
+// swept leaves the other half to what else there is to do.
+func (t *tending) sweep(ctx context.Context, p *tended, round int) {
 	p.sweep = false
+	early := time.Duration(0)
+	if round == 0 {
+		early = timeOf(t.time) / 2
+	}
+	share, cancel := endingBefore(t.time, early)
+	defer cancel()
+	soon, cancel := endingBefore(share, tendMargin)
+	defer cancel()
+	ctx, cancel = until(ctx, share)
+	defer cancel()
 	switch r, err := t.store.Sweep(ctx, p.pool.Name); {
 	case err == nil:
 		p.swept = p.swept.plus(r)
 		p.swept.Pool, p.swept.More, p.sweep = p.pool.Name, r.More, r.More
 		p.sweeps++
-	case !t.over():
+	case soon.Err() == nil:
 		p.failed = err
 	}
 }
@@ -186,7 +199,7 @@ func (t *tending) standing(p *tended) PoolStanding {
 	return PoolStanding{
 		Pool: p.pool.Name, State: p.pool.State, Level: p.seen.level, Low: low, Target: target,
 		Filled: !p.pool.Config.Generator.IsZero(), Dry: p.fill != nil && p.fill.rec.Dry != "",
-		Forecast: forecastOf(p.seen.at, p.seen.level.Available, p.seen.burns),
+		Forecast: poolForecast(p.seen.at, p.seen.level, p.seen.burns),
 		Room:     room, Supply: supply,
 	}
 }

@@ -3,6 +3,7 @@ package alloc_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -291,5 +292,56 @@ func TestARunThatSleepsOverTheYearLosesNoNumber(t *testing.T) {
 	want := slices.Concat(numbered("inv-2037-%06d", 1, int(old.Next-1)), numbered("inv-2038-%06d", 1, int(new.Next-1)))
 	if got := slices.Sorted(slices.Values(p.ids(""))); len(got) != 20 || !slices.Equal(got, want) {
 		t.Errorf("the pool has %v, want %v", got, want)
+	}
+}
+
+// The change by which a generator is dry is made, and its answer is lost for good: that run tells of it, and no later one.
+func TestThatAGeneratorIsDryIsToldThoughTheAnswerIsLost(t *testing.T) {
+	p := newPlant(t, filled(10, 20, plain))
+	must(t, p.model.SetSequenceState, alloc.SequenceName("invoices"), alloc.SequencePaused)
+	changes := 0
+	p.store.SetPlan(func(c alloctest.Call) alloctest.Fault {
+		if c.Method == "ChangeRefill" {
+			if changes++; changes >= 2 { // the first one orders
+				return alloctest.AppliedButFailed
+			}
+		}
+		return alloctest.Pass
+	})
+	told := 0
+	for range 3 {
+		r, err := p.Tend(p.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Refills[0].DryNow {
+			told++
+		}
+		p.store.SetPlan(nil)
+	}
+	records, err := p.model.Records(p.ctx, "", 100)
+	written := 0
+	for _, r := range records {
+		if r.Action == "pool.refill-dry" {
+			written++
+		}
+	}
+	if told != 1 || written != 1 || err != nil {
+		t.Errorf("told by %d runs, in %d records, %v; want one each", told, written, err)
+	}
+}
+
+// Of a space that is nearly used up the last IDs are found, and what is said at the end has the arithmetic.
+func TestTheLastIDsOfASpaceAreFound(t *testing.T) {
+	p := newPlant(t, filled(10, 20, digits(3)))
+	p.seedByHand("by hand", numbered("%03d", 0, 994)...)
+	p.claim(994)
+	var r alloc.TendReport
+	for range 5 {
+		r = p.run()
+	}
+	p.wantAvailable(6, "after five runs")
+	if dry := r.Refills[0].Dry; !strings.Contains(dry, "there can be 1000 in all; it goes on trying") {
+		t.Errorf("it says %q", dry)
 	}
 }
