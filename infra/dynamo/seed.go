@@ -114,7 +114,8 @@ type seeding struct {
 	met      Item               // the batch's record as this run has met it; nil where it has opened it
 	clean    bool               // what was put before was listed too, as far as anybody knows; see batchParked
 	listed   map[alloc.ID]int64 // of which generation at most, by chunks of this batch before this run
-	theirs   bits               // of the IDs marked, those that others have put
+	theirs   bits               // of the IDs marked, those that others have put, or that were let go
+	mixed    bool               // there were some
 	head     *head              // as last seen
 	outcomes []alloc.SeedOutcome
 	puts     slot // as wide as seedWidth
@@ -211,6 +212,7 @@ func (sd *seeding) know(it Item) {
 		// it may have been listed by another, claimed, forgotten and removed. What it is put as then is a life of its own.
 		sd.gen = max(it.Int(AttrGeneration), sd.s.now().Unix())
 	}
+	sd.mixed = it.Str(AttrOthers) != ""
 	if others, err := base64.RawURLEncoding.DecodeString(it.Str(AttrOthers)); err == nil {
 		copy(sd.theirs, others)
 	}
@@ -229,7 +231,7 @@ func runTag(token string) string { return token[:min(6, len(token))] }
 // it: see findListed and take.
 func (sd *seeding) mark(ctx context.Context, put int) error {
 	set := map[string]any{AttrMarked: int64(max(sd.marked, put)), AttrTried: true}
-	if sd.theirs.any() {
+	if sd.mixed = sd.mixed || sd.theirs.any(); sd.mixed {
 		set[AttrOthers] = sd.encodeTheirs()
 	}
 	if met, err := sd.update(ctx, set); met || err != nil {

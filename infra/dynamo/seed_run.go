@@ -294,9 +294,7 @@ func (sd *seeding) sort(ctx context.Context, g *group) (toList, error) {
 		}
 		n, f := g.from+i, g.found[i]
 		sd.outcomes[n] = f.outcome
-		if f.outcome != alloc.SeedUnneeded {
-			sd.theirs.set(n, !f.ours)
-		}
+		sd.theirs.set(n, !f.ours)
 		switch {
 		case f.list && f.count:
 			list.sure = append(list.sure, f.listing)

@@ -111,12 +111,19 @@ func (f *filling) list(ctx context.Context, g *group) error {
 // letGo lets go what of a group was not listed as it is not needed, and returns what cannot be, as it is in the hands of
 // others by now: that counts as added.
 func (f *filling) letGo(ctx context.Context, g *group, left []listing) (kept []listing, err error) {
-	if err := f.mark(ctx, f.put); err != nil {
-		return nil, err
-	}
 	rest := map[alloc.ID]bool{}
 	for _, l := range left {
 		rest[l.id] = true
+	}
+	for n := g.from; n < g.to; n++ {
+		if rest[f.ids[n]] {
+			// As far as this batch is concerned; it is ours again when it is taken. The record has to say so first: who goes on
+			// in a pool that forgets may find that another has added it since.
+			f.theirs.set(n, true)
+		}
+	}
+	if err := f.mark(ctx, f.put); err != nil {
+		return nil, err
 	}
 	held, errs := make([]bool, len(g.found)), make([]error, len(g.found))
 	each(len(g.found), seedWidth, func(i int) {
@@ -127,10 +134,10 @@ func (f *filling) letGo(ctx context.Context, g *group, left []listing) (kept []l
 	for i, found := range g.found {
 		switch n := g.from + i; {
 		case held[i]:
+			f.theirs.set(n, false)
 			kept = append(kept, found.listing)
 		case rest[f.ids[n]]:
 			f.outcomes[n] = alloc.SeedUnneeded
-			f.theirs.set(n, true) // as far as this batch is concerned; it is ours again when it is listed
 		}
 	}
 	return kept, firstOf(errs)
