@@ -336,12 +336,13 @@ func TestTheLastIDsOfASpaceAreFound(t *testing.T) {
 	p := newPlant(t, filled(10, 20, digits(3)))
 	p.seedByHand("by hand", numbered("%03d", 0, 994)...)
 	p.claim(994)
-	var r alloc.TendReport
-	for range 5 {
-		r = p.run()
+	for range 100 { // each has one of two chances or more to find the last one
+		if p.run(); p.available() == 6 {
+			break
+		}
 	}
-	p.wantAvailable(6, "after five runs")
-	if dry := r.Refills[0].Dry; !strings.Contains(dry, "there can be 1000 in all; it goes on trying") {
+	p.wantAvailable(6, "after many runs")
+	if dry := p.run().Refills[0].Dry; !strings.Contains(dry, "there can be 1000 in all; it goes on trying") {
 		t.Errorf("it says %q", dry)
 	}
 }

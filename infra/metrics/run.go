@@ -124,6 +124,7 @@ func Pool(p alloc.PoolStanding) []Value {
 		{"target_mark", "Count", float64(p.Target), false, "Free IDs that the pool is filled up to."},
 		{"burn_per_hour", "None", perHour, false, "IDs used in an hour, by the faster of the last hour and the last day."},
 		{"runway_hours", "None", hours, false, "Hours until the pool is empty at that rate, if nothing is added; 87600 for never."},
+		{"supply_hours", "None", runway(p.Supply), false, "Hours until the pool is empty at that rate, with all that its generator can still make; 87600 for never, and without a generator."},
 	}
 }
 
