@@ -56,7 +56,7 @@ var jobKinds = map[JobKind]jobKind{
 		able:  func(s *Service, j Job) bool { return s.encoders[j.Format] != nil },
 		step:  (*Service).exportStep,
 		empty: func(j Job) bool { return j.Done == 0 },
-		sum:   func(j Job) string { return fmt.Sprintf("%d IDs were written", j.Done) },
+		sum:   func(j Job) string { return several(j.Done, "ID was written", "IDs were written") },
 		stays: "the parts that are there stay",
 	},
 	JobSeed: {
@@ -75,7 +75,7 @@ var jobKinds = map[JobKind]jobKind{
 		empty: func(Job) bool { return true },
 		sum: func(j Job) string {
 			t := j.Tally
-			return fmt.Sprintf("of %d IDs %d free, %d held, %d claimed, %d returning, %d retired", j.Done, t.Free, t.Held, t.Claimed, t.Returning, t.Retired)
+			return fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired", several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired)
 		},
 		stays: "what was counted is not the whole pool",
 	},
@@ -85,7 +85,7 @@ func always(*Service, Job) bool { return true }
 
 func seedSum(j Job) string {
 	t := j.Tally
-	return fmt.Sprintf("of %d entries %d added, %d duplicate, %d conflict, %d invalid", j.Done, t.Added, t.Duplicate, t.Conflict, t.Invalid)
+	return fmt.Sprintf("of %s %d added, %d duplicate, %d conflict, %d invalid", several(j.Done, "entry", "entries"), t.Added, t.Duplicate, t.Conflict, t.Invalid)
 }
 
 // rejected is how many entries of a file were not added.

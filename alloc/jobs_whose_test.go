@@ -174,7 +174,7 @@ func TestTheTrailOfSeedingsThatDoNotComeToTheirEnd(t *testing.T) {
 	}{
 		"pool.cancel-seed":  {cancelled.ID, "ok", "of 0 entries 0 added"},
 		"pool.fail-seed":    {failed.ID, "pool_draining", "of 0 entries 0 added"},
-		"pool.give-up-seed": {silent.ID, "ok", "after 1 parts with 1 entries"},
+		"pool.give-up-seed": {silent.ID, "ok", "after 1 part with 1 entry"},
 	} {
 		found := m.trail(t, action)
 		if len(found) != 1 || found[0].Result != want.result || !strings.Contains(found[0].Detail, string(want.job)) || !strings.Contains(found[0].Detail, want.says) {

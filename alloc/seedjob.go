@@ -122,7 +122,7 @@ func (p receivedPart) check(j Job) (there bool, err error) {
 	case p.n < have:
 		return false, Errorf(CodeInvalidRequest, "part %d was received with other bytes, and stays as it is; the next one is part %d. For another file open a new job", p.n, have)
 	case j.State != JobReceiving:
-		return false, Errorf(CodeInvalidRequest, "the job was started with %d parts and takes no more; open a new one for the rest", have)
+		return false, Errorf(CodeInvalidRequest, "the job was started with %s and takes no more; open a new one for the rest", several(have, "part", "parts"))
 	case p.n > have:
 		return false, Errorf(CodeInvalidRequest, "parts come in their order, and part %d is the next one", have)
 	}
@@ -202,7 +202,7 @@ func (s *Service) StartJob(ctx context.Context, id JobID, parts int) (j Job, err
 		if j.ID == "" { // it was refused
 			j = found
 		}
-		return fmt.Sprintf("job %s, %d parts said, %d there with %d entries, %s", id, parts, len(j.Inputs), j.Total, j.digests())
+		return fmt.Sprintf("job %s, %s said, %d there with %s, %s", id, several(parts, "part", "parts"), len(j.Inputs), several(j.Total, "entry", "entries"), j.digests())
 	}}
 	err = s.administer(ctx, st, func() (err error) {
 		if j, err = s.start(ctx, j, parts); err == nil && j.State == JobQueued {
@@ -225,7 +225,7 @@ func (s *Service) start(ctx context.Context, j Job, parts int) (Job, error) {
 		case j.State == JobCancelled:
 			return Job{}, Errorf(CodeJobEnded, "the job was cancelled; open a new one")
 		case parts != have:
-			return Job{}, Errorf(CodeInvalidRequest, "the job has received %d parts, and not %d; send those that are missing, or say how many there are", have, parts)
+			return Job{}, Errorf(CodeInvalidRequest, "the job has received %s, and not %d; send those that are missing, or say how many there are", several(have, "part", "parts"), parts)
 		case j.State != JobReceiving:
 			return j, nil
 		case j.Total == 0:
@@ -240,7 +240,7 @@ func (s *Service) start(ctx context.Context, j Job, parts int) (Job, error) {
 		}
 		to := j
 		to.State, to.Mark, to.Updated = JobQueued, "", s.second()
-		to = to.noting(to.Updated, "all of its file is there: %d entries in %d parts", to.Total, parts)
+		to = to.noting(to.Updated, "all of its file is there: %s in %s", several(to.Total, "entry", "entries"), several(parts, "part", "parts"))
 		started, err := s.changeJob(ctx, j, to)
 		if !Is(err, CodeVersionMismatch) {
 			return started, err

@@ -65,6 +65,7 @@ func (s *Service) recordGivenUp(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	detail := fmt.Sprintf("job %s of %s: after %d parts with %d entries no more of its file has come for %s", j.ID, j.By, len(j.Inputs), j.Total, receivingFor)
+	detail := fmt.Sprintf("job %s of %s: after %s with %s no more of its file has come for %s",
+		j.ID, j.By, several(len(j.Inputs), "part", "parts"), several(j.Total, "entry", "entries"), receivingFor)
 	return s.record(ctx, caller, aPool, string(j.Pool), "give-up-"+string(j.Kind), detail, nil)
 }

@@ -208,6 +208,6 @@ func halfway(err error, done, all int) error {
 }
 
 func (r *SeedReport) words(entries int) string {
-	return fmt.Sprintf("job %s, %d entries: added %d, duplicate %d, conflict %d, invalid %d, differing only in case %d",
-		r.Job, entries, r.Added, r.Duplicate, r.Conflict, r.Invalid, r.CaseOnly)
+	return fmt.Sprintf("job %s, %s: added %d, duplicate %d, conflict %d, invalid %d, differing only in case %d",
+		r.Job, several(entries, "entry", "entries"), r.Added, r.Duplicate, r.Conflict, r.Invalid, r.CaseOnly)
 }
