@@ -142,7 +142,7 @@ func (s *system) standStill(t *testing.T) {
 	for _, q := range s.queues {
 		q.Take()
 	}
-	_, err := s.table.Update(t.Context(), dynamo.Key{PK: "J#" + job, SK: "H"}, dynamo.Update{Set: map[string]any{"upd": int64(1)}}, dynamo.Exists("pk"))
+	_, err := s.table.Update(t.Context(), dynamo.Key{PK: "J#" + job, SK: "H"}, dynamo.Update{Set: map[string]any{"upd": int64(1), "log": "[]"}}, dynamo.Exists("pk"))
 	if err != nil {
 		t.Fatal(err)
 	}
