@@ -34,10 +34,11 @@ func asFound(l listing, job, batch string) Cond {
 	return All(Eq(AttrState, StateFree), Eq(AttrGeneration, l.gen), Eq(AttrJob, job), Eq(AttrBatch, batch))
 }
 
-// loosen lets an ID go. held says that it cannot be: it is pinned, or was even claimed.
+// loosen lets an ID go. held says that it cannot be: it is pinned, or was even claimed. Where it is another batch's by now
+// it was let go, by this very call, whose answer was lost.
 func (sd *seeding) loosen(ctx context.Context, f found) (held bool, err error) {
 	now, err := sd.updateID(ctx, f.listing.id, Update{Set: map[string]any{AttrPut: putLoose}}, All(asFound(f.listing, sd.job, f.batch), Absent(AttrPut), countIs(AttrTurn, f.turn)))
-	return now != nil && !loose(now), err
+	return sd.owns(now) && !loose(now), err
 }
 
 // pin pins an ID that another batch has put. Where it is not as it was found, it is returned as it is.
