@@ -11,6 +11,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/metrics"
+	"idpool/web"
 )
 
 // reserve is what a run leaves of its time for its own last words.
@@ -72,11 +73,7 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 	if err != nil {
 		level = slog.LevelError
 	}
-	for _, f := range report.Refills {
-		if f.DryNow {
-			r.logger.LogAttrs(ctx, slog.LevelError, "a generator is dry", slog.String("pool", string(f.Pool)), slog.String("reason", f.Dry))
-		}
-	}
+	web.LogDry(ctx, r.logger, report)
 	r.logger.LogAttrs(ctx, level, "run of the schedule", slog.Any("result", res), slog.Any("error", err))
 	for _, line := range r.metrics.Lines(time.Now(), report, err) {
 		r.logger.LogAttrs(ctx, slog.LevelInfo, "metrics", line...)
