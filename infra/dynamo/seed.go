@@ -234,7 +234,7 @@ func (sd *seeding) mark(ctx context.Context, put int) error {
 	if sd.mixed = sd.mixed || sd.theirs.any(); sd.mixed {
 		set[AttrOthers] = sd.encodeTheirs()
 	}
-	if met, err := sd.update(ctx, set); met || err != nil {
+	if met, _, err := sd.update(ctx, set); met || err != nil {
 		return cmp.Or(err, errTakenOver)
 	}
 	return nil
@@ -242,22 +242,27 @@ func (sd *seeding) mark(ctx context.Context, put int) error {
 
 func (sd *seeding) encodeTheirs() string { return base64.RawURLEncoding.EncodeToString(sd.theirs) }
 
-// finish closes the record. One that is closed already, or taken over by a run that will find nothing left, is as good.
+// finish closes the record. One that another run has taken over has the answer of that one: what was somebody else's when
+// this run looked may have become the batch's since.
 func (sd *seeding) finish(ctx context.Context) error {
-	_, err := sd.update(ctx, map[string]any{AttrState: batchDone})
+	met, ours, err := sd.update(ctx, map[string]any{AttrState: batchDone})
+	if met && !ours {
+		return errTakenOver
+	}
 	return err
 }
 
-// update changes the record while this run is the one at work; met says that it is not.
-func (sd *seeding) update(ctx context.Context, set map[string]any) (met bool, err error) {
+// update changes the record while this run is the one at work. met says that it is not, and ours that it was the last: it has closed
+// the record itself.
+func (sd *seeding) update(ctx context.Context, set map[string]any) (met, ours bool, err error) {
 	err = sd.insist(ctx, func() error {
 		_, err := sd.s.table.Update(ctx, sd.key, Update{Set: set}, All(Eq(AttrRun, sd.token), Eq(AttrState, batchOpen)))
 		return err
 	})
-	if _, met := refusedBy(err); met {
-		return true, nil
+	if now, met := refusedBy(err); met {
+		return true, now.Str(AttrRun) == sd.token, nil
 	}
-	return false, err
+	return false, false, err
 }
 
 // letBe waits for the run that has taken the batch over: until it is done, or has not got on for a while.

@@ -203,7 +203,7 @@ func (f *filling) park(ctx context.Context) error {
 		set = map[string]any{AttrState: batchParked}
 	}
 	set[AttrOthers] = f.encodeTheirs()
-	_, err := f.update(ctx, set)
+	_, _, err := f.update(ctx, set)
 	return err
 }
 
