@@ -18,35 +18,40 @@ type refillSeen struct {
 	}
 }
 
-// TestC38ManyRefillsAndSeedsEndAtTheTarget has runs of the schedule, by the ticker and by hand, beside seedings by hand: the pool ends
-// at its target, not at double. Then claims empty it below its low mark, and it is filled again.
+// TestC38ManyRefillsAndSeedsEndAtTheTarget has runs of the schedule, by the ticker and by hand, beside seedings by hand: refills add no
+// more than what is missing to the target, not double. What is seeded by hand after the target was reached comes on top of it. Then claims
+// empty the pool below its low mark, and six runs at once fill it again, to the target exactly.
 func TestC38ManyRefillsAndSeedsEndAtTheTarget(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
+		const target, hands, handful = 1200, 6, 40
 		p := launch(t, append(e.flags(), "-refill-every", "100ms")...)
 		must[poolSeen](t, p, http.StatusCreated, request{
 			method: "PUT", path: "/v1/pools/p",
-			body: `{"generator": {"kind": "random", "length": 10, "prefix": "V-", "check": "mod37_36"}, "refill": {"low": 300, "target": 1200}}`,
+			body: fmt.Sprintf(`{"generator": {"kind": "random", "length": 10, "prefix": "V-", "check": "mod37_36"}, "refill": {"low": 300, "target": %d}}`, target),
 		})
+		byHand := func(name string) {
+			ids := make([]string, handful)
+			for j := range ids {
+				ids[j] = fmt.Sprintf("HAND-%s-%d", name, j)
+			}
+			must[seedSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/seed", body: strings.Join(ids, "\n"), contentType: "text/plain"})
+		}
+		tend := func() { must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"}) }
 		var all sync.WaitGroup
-		for i := range 6 {
-			all.Go(func() { must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"}) })
-			all.Go(func() {
-				ids := make([]string, 40)
-				for j := range ids {
-					ids[j] = fmt.Sprintf("HAND-%d-%d", i, j)
-				}
-				must[seedSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/seed", body: strings.Join(ids, "\n"), contentType: "text/plain"})
-			})
+		for i := range hands {
+			all.Go(tend)
+			all.Go(func() { byHand(fmt.Sprint("a", i)) })
 		}
 		all.Wait()
-		must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"})
-		if level := sweptLevel(t, p, "p"); level.Available != 1200 || level.Seeded != 1200 {
-			t.Errorf("level %+v, want the target of 1200", level)
+		tend()
+		level := sweptLevel(t, p, "p")
+		if filled := level.Seeded - hands*handful; level.Available != level.Seeded || level.Available < target || filled > target {
+			t.Errorf("level %+v, of which %d are refilled; want the target of %d and no more than that refilled", level, filled, target)
 		}
 
 		seen := map[string]bool{}
-		form := regexp.MustCompile(`^(V-[0-9A-Z]{11}|HAND-\d-\d+)$`)
-		for range 10 {
+		form := regexp.MustCompile(`^(V-[0-9A-Z]{11}|HAND-a\d-\d+)$`)
+		for left := level.Available; left >= 300; left -= 95 {
 			for _, id := range must[claimSeen](t, p, http.StatusCreated, request{method: "POST", path: "/v1/pools/p/claims", body: `{"count": 95}`}).IDs {
 				if seen[id] || !form.MatchString(id) {
 					t.Errorf("claimed %q, which came before (%t) or is not of the generator's form", id, seen[id])
@@ -54,10 +59,11 @@ func TestC38ManyRefillsAndSeedsEndAtTheTarget(t *testing.T) {
 				seen[id] = true
 			}
 		}
-		for range 3 {
-			must[refillSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"})
+		for range hands {
+			all.Go(tend)
 		}
-		if level := sweptLevel(t, p, "p"); level.Available != 1200 || level.Seeded != 1200+len(seen) || level.Claimed != len(seen) {
+		all.Wait()
+		if level := sweptLevel(t, p, "p"); level.Available != target || level.Seeded != target+len(seen) || level.Claimed != len(seen) {
 			t.Errorf("level %+v, want the target again after %d claims", level, len(seen))
 		}
 	})
