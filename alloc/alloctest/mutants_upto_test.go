@@ -136,7 +136,7 @@ var upToMutants = []mutant{
 			return m.Seed(ctx, b)
 		}}
 	}},
-	{"the level is read, then filled", []string{"C38 of many batches at once", "C38 plain seedings done before", "C38 batches up to a level beside plain"}, func(m *Model) alloc.Store {
+	{"the level is read, then filled", []string{"C38 of many batches at once", "C38 plain seedings done before"}, func(m *Model) alloc.Store {
 		return seedingBy{m, func(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 			if b.UpTo == 0 {
 				return m.Seed(ctx, b)
