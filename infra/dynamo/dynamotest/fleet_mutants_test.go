@@ -85,6 +85,7 @@ func playQuietly(t *testing.T, p fleetPlan) []string {
 	synctest.Test(t, func(t *testing.T) {
 		f = newFleet(t, p)
 		f.live()
+		f.judgeCost()
 	})
 	return f.books.faults
 }
