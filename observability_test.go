@@ -18,13 +18,12 @@ import (
 
 // alarm is what of an alarm is held against the code and the runbook.
 type alarm struct {
-	AlarmDescription   string
-	Namespace          string
-	MetricName         string
-	Dimensions         []struct{ Name string }
-	TreatMissingData   string
-	AlarmActions       yaml.Node
-	ComparisonOperator string
+	AlarmDescription string
+	Namespace        string
+	MetricName       string
+	Dimensions       []string // their names
+	TreatMissingData string
+	AlarmActions     yaml.Node
 }
 
 func readAlarms(t *testing.T) (alarms map[string]alarm, dashboard string) {
@@ -82,19 +81,13 @@ func decodeAlarm(t *testing.T, id string, node yaml.Node) (a alarm) {
 		t.Fatalf("%s: %v", id, err)
 	}
 	for _, d := range dimensions {
-		a.Dimensions = append(a.Dimensions, struct{ Name string }{d["Name"].Value})
+		a.Dimensions = append(a.Dimensions, d["Name"].Value)
 	}
 	a.AlarmActions = properties["AlarmActions"]
 	return a
 }
 
-func (a alarm) dimensions() string {
-	var names []string
-	for _, d := range a.Dimensions {
-		names = append(names, d.Name)
-	}
-	return strings.Join(names, ",")
-}
+func (a alarm) dimensions() string { return strings.Join(a.Dimensions, ",") }
 
 // made are the metrics that the program makes, each with its dimensions.
 func made() map[string]string {

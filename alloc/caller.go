@@ -87,6 +87,11 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
+// AsSchedule returns a context whose caller is the schedule: it may tend everything, and nothing else.
+func AsSchedule(ctx context.Context) context.Context {
+	return WithCaller(ctx, Caller{Client: ScheduleClient, Scopes: []Scope{{Action: ActionTend, Pattern: everything}}})
+}
+
 // CallerFrom returns the caller that WithCaller put into ctx.
 func CallerFrom(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)

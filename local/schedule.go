@@ -21,9 +21,7 @@ const (
 // work starts what the functions refill and worker do: the schedule on a ticker, and workers on the queue. What is waited for
 // is their end, soon after the context's.
 func work(ctx context.Context, svc *alloc.Service, queue *sqs.Local, every time.Duration, seen *monitor, logger *slog.Logger) *sync.WaitGroup {
-	ctx = alloc.WithCaller(ctx, alloc.Caller{
-		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
-	})
+	ctx = alloc.AsSchedule(ctx)
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {

@@ -58,9 +58,7 @@ type result struct {
 // on or a pool that could not be filled, so that the function's error metric shows it; the others get their turn all the same, and repeating a run is harmless.
 // A dry generator is no failure of the run: it is said once at ERROR when it becomes so, and pools_dry shows it in every run.
 func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
-	ctx = alloc.WithCaller(ctx, alloc.Caller{
-		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
-	})
+	ctx = alloc.AsSchedule(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))

@@ -31,9 +31,7 @@ type worker struct {
 // Messages that failed are named in the answer, and only these come again; after some times they go to the queue of dead
 // letters, and the schedule has picked up the job before that. Whatever comes twice does nothing twice: see alloc.Step.
 func (w *worker) handle(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-	ctx = alloc.WithCaller(ctx, alloc.Caller{
-		Client: alloc.ScheduleClient, Scopes: []alloc.Scope{{Action: alloc.ActionTend, Pattern: "*"}},
-	})
+	ctx = alloc.AsSchedule(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))
