@@ -51,7 +51,13 @@ const (
 
 	CodePoolRebuilding  Code = "pool_rebuilding"  // a rebuild is on; soon over
 	CodePoolDamaged     Code = "pool_damaged"     // its head is lost; rebuild it
-	CodeSequenceStopped Code = "sequence_stopped" // its counter is missing or behind its ledger; rebuild it
+	CodeSequenceStopped Code = "sequence_stopped" // its counter is missing, behind its ledger or below its high-water mark; rebuild it
+
+	CodeSequenceRebuilding Code = "sequence_rebuilding" // a rebuild has frozen it
+	CodeSequenceResuming   Code = "sequence_resuming"   // rebuilt, and serves a share of the callers only, for now
+	CodeRebuildStep        Code = "rebuild_step"        // the rebuild is not at the step that this needs
+	CodePlanChanged        Code = "plan_changed"        // it is not the present plan of the rebuild; look at that one
+	CodeNoEvidence         Code = "no_evidence"         // nothing but the counter tells where the sequence stands
 
 	CodeKeyMismatch Code = "key_mismatch" // the Idempotency-Key was used for a different request
 	CodeKeyEnded    Code = "key_ended"    // every ID that this key claimed has been released or retired since

@@ -16,6 +16,11 @@ const (
 	JobExport JobKind = "export" // writes the IDs of a pool that are in one state, or all, as CSV or JSON lines
 	JobSeed   JobKind = "seed"   // adds the IDs of a file that was received in parts; its result is what was not added
 	JobCount  JobKind = "count"  // counts the IDs of a pool by their states, one by one
+
+	JobRebuild JobKind = "rebuild" // rebuilds the queue of a pool from its IDs
+	JobAudit   JobKind = "audit"   // verifies a pool or a sequence, and the trail; its result is its findings, in lines of JSON
+	JobLog     JobKind = "log"     // writes what was taken of a pool, or leased of a sequence, in lines of JSON: with that it can be restored
+	JobRestore JobKind = "restore" // carries forward what was taken after the point to which a backup was restored; its result is what it did, in lines of JSON
 )
 
 // JobState is how far a stored job is.
@@ -47,6 +52,7 @@ type Job struct {
 	ID      JobID
 	Kind    JobKind
 	Pool    PoolName
+	Spec    JobSpec
 	Of      State  // of JobExport: the state of the IDs; "" for all
 	Format  string // of JobExport: "csv" or "json"
 	By      ClientID
@@ -60,6 +66,7 @@ type Job struct {
 	Tries   int       // attempts at the next step that failed
 	Faults  int       // of these, those whose reason does not pass by itself
 	Failure string    // with JobFailed: what a client may read of it
+	Verdict string    // of JobAudit that is done: VerdictHealthy or VerdictFindings
 
 	Change  Token      // sets the last change apart from all others; "" before the first
 	Why     string     // what its maker says it is for; "" for nothing
@@ -84,6 +91,17 @@ func (j Job) plain() Job {
 	return j
 }
 
+// JobSpec is what else a job is to do.
+type JobSpec struct {
+	Sequence SequenceName  // what it is about where it is about no pool; of JobAudit, JobLog, JobRestore
+	Sample   int           // of JobAudit: percent of the IDs or leases that it looks at, 1 to 100
+	Since    time.Time     // of JobLog: what was taken before is left out; zero for nothing. Of JobRestore: the point to which the backup was restored
+	Source   RestoreSource // of JobRestore
+	AtMost   Count         // of JobRestore with RestoreBurn: how many free IDs are burned; 0 for all
+	Policy   Policy        // of JobRebuild: of a pool whose head is lost, without a copy; "" for not said
+	FoldCase bool          // with Policy
+}
+
 // JobEvent is something that happened to a job, for whoever looks at it.
 type JobEvent struct {
 	At   time.Time
@@ -101,7 +119,10 @@ const (
 // Tally counts what a job has met. Of JobSeed entries by outcome, of JobCount IDs by state.
 type Tally struct {
 	Added, Duplicate, Conflict, Invalid     Count // of JobSeed
-	Free, Held, Claimed, Returning, Retired Count // of JobCount
+	Free, Held, Claimed, Returning, Retired Count // of JobCount, JobRebuild and JobAudit
+	Lost                                    Count // of JobRebuild: IDs that were listed and are gone; they are retired. Of JobAudit: the same, not retired
+	Carried, Burned                         Count // of JobRestore
+	Findings                                Count // of JobAudit
 }
 
 // JobInput is one received part of a job's input, kept in pieces.

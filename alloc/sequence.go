@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"strings"
 	"time"
@@ -25,6 +26,10 @@ const (
 	SequencePaused  SequenceState = "paused"
 	SequenceStopped SequenceState = "stopped" // until it is rebuilt
 	SequenceDeleted SequenceState = "deleted" // tombstone
+
+	// Set by a rebuild alone: nothing is leased but by its test, and then only by a share of the callers.
+	SequenceFrozen   SequenceState = "frozen"
+	SequenceResuming SequenceState = "resuming"
 )
 
 // Bounds of a sequence's configuration.
@@ -34,6 +39,8 @@ const (
 	MaxSegment      Count = 1_000_000
 	DefaultSegment  Count = 100
 	MaxNext         Count = 1000 // most numbers that one call of Next may take
+
+	DefaultResumeShare = 10 // percent
 )
 
 // SequenceConfig is what an administrator decides about a sequence. The zero value of a field means its default.
@@ -45,6 +52,9 @@ type SequenceConfig struct {
 	MaxLease    Count  // most numbers one lease may take, 1 to MaxLeaseLimit; default DefaultMaxLease
 	Segment     Count  // numbers that an environment leases at once to answer Next (never above MaxLease), 1 to MaxSegment; default DefaultSegment
 	RequireKey  bool   // a lease or a next without an Idempotency-Key is refused
+
+	AutoRebuild bool // the schedule rebuilds the sequence by itself when it has stopped, where the evidence allows
+	ResumeShare int  // percent of the callers that a rebuilt sequence serves first, 1 to 100; 100 for all at once; default DefaultResumeShare
 
 	// PeriodOf is set where the refill made the sequence to count in a period of this one, as invoices.2026 is of invoices;
 	// fixed at creation, and not for clients to set. Generators take numbers of no other counter of a period: who made it
@@ -60,6 +70,9 @@ type Sequence struct {
 	Version Version
 	Epoch   Epoch
 	Next    Number // lowest number not leased yet; Limit+1 when exhausted
+
+	Share   int   // of a resuming one: percent of the callers that are served
+	Rebuild JobID // of a frozen or resuming one: the rebuild that made it so
 	Created time.Time
 }
 
@@ -77,6 +90,9 @@ func (c SequenceConfig) WithDefaults() SequenceConfig {
 	if c.Segment == 0 {
 		c.Segment = DefaultSegment
 	}
+	if c.ResumeShare == 0 {
+		c.ResumeShare = DefaultResumeShare
+	}
 	return c
 }
 
@@ -93,6 +109,8 @@ func (c SequenceConfig) Check() error {
 		return Errorf(CodeInvalidConfig, "max_lease must be 1 to %d", MaxLeaseLimit)
 	case c.Segment < 1 || c.Segment > MaxSegment:
 		return Errorf(CodeInvalidConfig, "segment must be 1 to %d", MaxSegment)
+	case c.ResumeShare < 1 || c.ResumeShare > 100:
+		return Errorf(CodeInvalidConfig, "resume_share must be 1 to 100 percent")
 	}
 	return checkDescription(c.Description)
 }
@@ -103,8 +121,8 @@ func (c SequenceConfig) words() string {
 	if c.PeriodOf != "" {
 		period = fmt.Sprintf("period of %q, ", c.PeriodOf)
 	}
-	return period + fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, require_key %t, description %q",
-		c.Start, c.Limit, c.MaxLease, c.Segment, c.RequireKey, c.Description)
+	return period + fmt.Sprintf("start %d, limit %d, max_lease %d, segment %d, require_key %t, auto_rebuild %t, resume_share %d, description %q",
+		c.Start, c.Limit, c.MaxLease, c.Segment, c.RequireKey, c.AutoRebuild, c.ResumeShare, c.Description)
 }
 
 // CheckChange refuses, with CodeInvalidConfig, a change of the start or of what it is a period of, and a limit below what
@@ -128,7 +146,7 @@ func (c SequenceConfig) CheckChange(to SequenceConfig, next Number) error {
 // CheckLease is the one rule for whether a sequence takes a new lease: every Store calls it on the sequence's state as
 // it knows it before it takes anything.
 func (s Sequence) CheckLease(o LeaseOrder) error {
-	if err := s.checkState(); err != nil {
+	if err := s.checkRebuild(o); err != nil {
 		return err
 	}
 	if err := s.checkCount(o.Count); err != nil {
@@ -154,9 +172,45 @@ func (s Sequence) checkState() error {
 		return Errorf(CodeSequencePaused, "the sequence %q is paused; try again when an administrator has resumed it", s.Name)
 	case SequenceStopped:
 		return s.stopped()
+	case SequenceFrozen:
+		return Errorf(CodeSequenceRebuilding, "the sequence %q is being rebuilt; nothing was taken; try again in a while", s.Name).After(rebuildPause)
 	}
 	return nil
 }
+
+// checkRebuild refuses by the state, which the test of a rebuild passes, and everybody else whom a resuming sequence does not
+// serve yet.
+func (s Sequence) checkRebuild(o LeaseOrder) error {
+	if o.Rebuild != "" {
+		if s.State != SequenceFrozen || s.Rebuild != o.Rebuild {
+			return Errorf(CodeRebuildStep, "the sequence %q is not frozen by this rebuild", s.Name)
+		}
+		return nil
+	}
+	if err := s.checkState(); err != nil {
+		return err
+	}
+	return s.checkShare(o.By)
+}
+
+// checkShare refuses a caller whom a resuming sequence does not serve yet. It is the same callers all the time.
+func (s Sequence) checkShare(by ClientID) error {
+	if s.State != SequenceResuming || shareOf(by) < s.Share {
+		return nil
+	}
+	return Errorf(CodeSequenceResuming, "the sequence %q was rebuilt and serves %d in 100 callers for now, and not this one yet; nothing was taken; try again in a while", s.Name, s.Share).
+		After(rebuildPause)
+}
+
+// shareOf is a number from 0 to 99 that a client always has.
+func shareOf(by ClientID) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(by)) // never returns an error
+	return int(h.Sum32() % 100)
+}
+
+// rebuildPause is after how long it is worth to ask again a sequence that is being rebuilt.
+const rebuildPause = 30 * time.Second
 
 func (s Sequence) checkCount(n Count) error {
 	if n < 1 || n > s.Config.MaxLease {
@@ -190,15 +244,20 @@ func (s Sequence) Remaining() Count {
 	return Count(min(left, math.MaxInt64))
 }
 
-// CheckTo is the one rule for changes of state by an administrator: not from deleted, to whatever state, and from stopped
-// (which a rebuild ends) to deleted only. A change of another sequence to its present state is allowed and changes
+// CheckTo is the one rule for changes of state by an administrator: not from deleted, to whatever state, and from stopped,
+// frozen and resuming (which a rebuild ends) to deleted only. A change of another sequence to its present state is allowed and changes
 // nothing.
 func (s Sequence) CheckTo(to SequenceState) error {
 	if s.State == SequenceDeleted {
 		return s.deleted()
 	}
-	if s.State == SequenceStopped && to != SequenceDeleted {
+	switch {
+	case to == SequenceDeleted:
+		return nil
+	case s.State == SequenceStopped:
 		return s.stopped()
+	case s.State == SequenceFrozen, s.State == SequenceResuming:
+		return Errorf(CodeSequenceRebuilding, "the sequence %q is being rebuilt; resume it, or cancel it, by its rebuild", s.Name)
 	}
 	return nil
 }
@@ -229,6 +288,9 @@ type LeaseOrder struct {
 
 	// Refusal is why no new lease may be made; nil for none. A repeat is answered all the same: see ClaimOrder.
 	Refusal *Error
+
+	// Rebuild is set for the test of a rebuild: it leases from the sequence that this one has frozen. "" for all else.
+	Rebuild JobID
 }
 
 // Range is the answer: the numbers Start to End, both included.

@@ -20,6 +20,9 @@ type Config struct {
 	// Queue takes word of a job's next step to a worker, which calls Work. Without one the schedule carries the jobs on itself.
 	Queue Queue
 
+	// Old is the table from before a restore, for jobs of RestoreTable; nil for none.
+	Old Old
+
 	// Encoders are the formats of an export, by their names. A process without a job's format leaves that to others.
 	Encoders map[string]Encoder
 }
@@ -35,6 +38,7 @@ type Service struct {
 	verified *verified
 	encoders map[string]Encoder
 	queue    Queue
+	old      Old
 }
 
 // NewService returns a ready Service.
@@ -49,7 +53,7 @@ func NewService(c Config) (*Service, error) {
 		return nil, fmt.Errorf("alloc: Config.VerifyFor must be 0 to %s", MaxVerifyFor)
 	}
 	return &Service{
-		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue,
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }

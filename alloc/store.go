@@ -24,6 +24,10 @@ type Store interface {
 	Jobs
 	Refills
 	Samples
+	Rebuilds
+	Repairs
+	Restores
+	Audits
 
 	// Ready makes one cheap read, to show that the engine answers.
 	Ready(ctx context.Context) error
@@ -168,18 +172,46 @@ type Sequences interface {
 	// when the sequence is paused, stopped, exhausted or deleted since. CodeKeyMismatch as in Claim.
 	Lease(ctx context.Context, o LeaseOrder) (Range, error)
 
+	// Watch looks whether the counter is where it must be: there, whole, not below the highest lease in the ledger, proven or not, whose record is of
+	// the present epoch, and not below the high-water mark. If not, the sequence is stopped and returned as that: it is for a rebuild then. If
+	// so, the mark is raised to the position, and never lowered by anything. The mark is kept apart from counter and ledger. A Lease looks at it too: a range at or
+	// below the mark is never answered, and the sequence is stopped. Its cost is bounded whatever the ledger's length. CodeSequenceNotFound; of a deleted
+	// one, and one that a rebuild has frozen, nothing is looked at. It also keeps the copy of the configuration from which Restart makes a lost head anew.
+	Watch(ctx context.Context, name SequenceName) (Sequence, error)
+
 	// Leases returns at most limit proven entries of the ledger, highest start first, below the start given
 	// (MaxNumber+1: from the top; nothing is below 0). Neighbouring leases may have been merged into one entry.
 	Leases(ctx context.Context, name SequenceName, below Number, limit int) ([]LeaseRecord, error)
 }
 
-// Trail is the record of administrative steps, append-only.
+// IntentRetention is for how long at least a Trail knows the IDs of its records.
+const IntentRetention = 90 * 24 * time.Hour
+
+// Trail is the record of administrative steps, append-only: in each month a chain, in which each record has the hash of the
+// one before it, and the first that of the last one of the month before.
 type Trail interface {
-	// Record appends; a repeat with the same ID changes nothing.
+	// Intend keeps the record of a step that is about to begin, outside the chain. A repeat changes nothing. What was recorded
+	// already is intended no more.
+	Intend(ctx context.Context, r AuditRecord) error
+
+	// Record appends to the chain of the present month, which is never one before the last that has a record, and ends the
+	// intent of the same ID, if there is one. The record's Link is the Store's to set, by AuditRecord.Seal. A repeat with the same ID within IntentRetention changes
+	// nothing, whatever else the record says; also after an Unknown outcome, and of several at once one appends.
 	Record(ctx context.Context, r AuditRecord) error
 
-	// Records returns at most limit records, newest first, older than the record ID given ("": from the newest).
+	// Intended returns at most limit records that were intended before the time and not recorded since, in the order of their IDs.
+	Intended(ctx context.Context, before time.Time, limit int) ([]AuditRecord, error)
+
+	// Records returns at most limit records, newest first, that stand before the place given, as AuditRecord.Place says it ("": from
+	// the newest).
 	Records(ctx context.Context, before string, limit int) ([]AuditRecord, error)
+
+	// Months returns the ends of the chains, the oldest first; of a month whose end was cut off in the writing it may be one record behind.
+	Months(ctx context.Context) ([]TrailMonth, error)
+
+	// Chain returns at most limit records of a month's chain as they are stored, after the position given, in their order. What is missing
+	// or changed is not hidden: it is for the reader to see.
+	Chain(ctx context.Context, month string, after int64, limit int) ([]AuditRecord, error)
 }
 
 // Keys is the record of requests with an Idempotency-Key whose answer is kept as it was given: all but claims and leases,

@@ -30,6 +30,8 @@ type TendReport struct {
 	Foreign   int                // of these, those of a kind that this version does not know, left to one that does
 	Oldest    time.Time          // when the one of these that has stood still longest was made, or a step of it last went well; those that wait for their file do not count. Zero for none
 	Sent      int                // jobs that stood still, and were sent to the queue again
+	Rebuilds  []Rebuild          // that this run began or carried on, as it left them
+	Unheard   int                // administrative steps whose process ended before it could say how they ended: recorded as ResultUnknown by this run
 	Unsent    int                // those that were not, as the queue did not take one of them, or the time was over
 }
 

@@ -64,6 +64,12 @@ var kinds = map[alloc.Code]kind{
 	alloc.CodePoolDamaged:     {http.StatusServiceUnavailable, "Pool damaged"},
 	alloc.CodeSequenceStopped: {http.StatusServiceUnavailable, "Sequence stopped"},
 
+	alloc.CodeSequenceRebuilding: {http.StatusServiceUnavailable, "Sequence is being rebuilt"},
+	alloc.CodeSequenceResuming:   {http.StatusServiceUnavailable, "Sequence is resuming"},
+	alloc.CodeRebuildStep:        {http.StatusConflict, "Rebuild is at another step"},
+	alloc.CodePlanChanged:        {http.StatusConflict, "Plan changed"},
+	alloc.CodeNoEvidence:         {http.StatusConflict, "No evidence"},
+
 	alloc.CodeKeyMismatch: {http.StatusUnprocessableEntity, "Idempotency-Key used for another request"},
 	alloc.CodeKeyEnded:    {http.StatusGone, "Idempotency-Key ended"},
 	alloc.CodeKeyBusy:     {http.StatusServiceUnavailable, "Idempotency-Key busy"},

@@ -13,7 +13,8 @@ import (
 //	last  highest number leased; start − 1 at first, so that every position fits a signed number
 //	lim   configured limit         ep   epoch          st    state
 //	beg   configured start         zero it may be 0    maxl  greatest lease     seg  segment    desc  description
-//	key   a lease must have a key; absent in heads from before there was that
+//	key   a lease must have a key; absent in heads from before there was that, as are the next two
+//	auto  the schedule rebuilds it      rsh  percent of the callers that it serves first after that
 //	per   of which sequence the refill made it to count a period; absent for none
 //	ver   version of the configuration                 born  when it was made, in nanoseconds
 //	t     token of the last lease (of the creation, until there is one), by which a repeated write knows itself
@@ -43,6 +44,7 @@ func configAttrs(c alloc.SequenceConfig) map[string]any {
 	return map[string]any{
 		"lim": int64(c.Limit), "beg": int64(c.Start), "zero": c.StartAtZero,
 		"maxl": int64(c.MaxLease), "seg": int64(c.Segment), "desc": c.Description, "key": c.RequireKey,
+		"auto": c.AutoRebuild, "rsh": int64(c.ResumeShare),
 	}
 }
 
@@ -64,7 +66,8 @@ func readHead(name alloc.SequenceName, it Item) (*sequenceHead, error) {
 			Description: it.Str("desc"), Start: alloc.Number(it.Int("beg")), StartAtZero: it.Bool("zero"),
 			Limit: alloc.Number(it.Int("lim")), MaxLease: alloc.Count(it.Int("maxl")), Segment: alloc.Count(it.Int("seg")),
 			RequireKey: it.Bool("key"), PeriodOf: alloc.SequenceName(it.Str("per")),
-		},
+			AutoRebuild: it.Bool("auto"), ResumeShare: int(it.Int("rsh")),
+		}.WithDefaults(),
 		State: alloc.SequenceState(it.Str("st")), Version: alloc.Version(it.Int("ver")), Epoch: alloc.Epoch(it.Int("ep")),
 		Next: behind(h.last), Created: time.Unix(0, it.Int("born")).UTC(),
 	}

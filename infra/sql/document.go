@@ -62,6 +62,10 @@ type (
 		Claimed   alloc.Count `json:"claimed,omitzero"`
 		Returning alloc.Count `json:"returning,omitzero"`
 		Retired   alloc.Count `json:"retired,omitzero"`
+		Lost      alloc.Count `json:"lost,omitzero"`
+		Carried   alloc.Count `json:"carried,omitzero"`
+		Burned    alloc.Count `json:"burned,omitzero"`
+		Findings  alloc.Count `json:"findings,omitzero"`
 	}
 
 	storedFormat struct {

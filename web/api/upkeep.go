@@ -89,7 +89,9 @@ func (a api) listTrail(ctx context.Context, q request) (answer, error) {
 	body := trailAnswer{Records: make([]trailRecord, len(records)), Next: next}
 	for i, r := range records {
 		r.At = r.At.UTC()
-		body.Records[i] = trailRecord(r)
+		body.Records[i] = trailRecord{
+			ID: r.ID, At: r.At, Client: r.Client, Action: r.Action, Target: r.Target, Detail: r.Detail, Result: r.Result, Request: r.Request, Address: r.Address,
+		}
 	}
 	return q.listed(body, listOf("audit", trailColumns, body.Records, next))
 }
