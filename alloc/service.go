@@ -25,6 +25,9 @@ type Config struct {
 
 	// Encoders are the formats of an export, by their names. A process without a job's format leaves that to others.
 	Encoders map[string]Encoder
+
+	// Log is the form of logs, findings and restores. All of it or nothing: a process without it leaves the jobs that need it to others.
+	Log LogCodec
 }
 
 // Service has the operations of idpool. Each checks its caller's scopes first (CodeUnauthenticated, CodeForbidden), then
@@ -39,6 +42,7 @@ type Service struct {
 	encoders map[string]Encoder
 	queue    Queue
 	old      Old
+	log      LogCodec
 }
 
 // NewService returns a ready Service.
@@ -53,7 +57,7 @@ func NewService(c Config) (*Service, error) {
 		return nil, fmt.Errorf("alloc: Config.VerifyFor must be 0 to %s", MaxVerifyFor)
 	}
 	return &Service{
-		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old,
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }
