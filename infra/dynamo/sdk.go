@@ -189,6 +189,40 @@ func (t *SDKTable) Query(ctx context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
+// Scan implements Table.
+func (t *SDKTable) Scan(ctx context.Context, sc Scan) ([]Item, Key, error) {
+	e := newExpression()
+	in := &dynamodb.ScanInput{
+		TableName: t.name, FilterExpression: optional(e.prefixes(AttrPK, sc.Prefixes)), ConsistentRead: aws.Bool(true),
+		Segment: aws.Int32(int32(sc.Segment)), TotalSegments: aws.Int32(int32(max(sc.Total, 1))), //nolint:gosec // far below
+	}
+	if sc.From != (Key{}) {
+		in.ExclusiveStartKey = encodeKey(sc.From)
+	}
+	if sc.Limit > 0 {
+		in.Limit = aws.Int32(int32(min(sc.Limit, 1<<20)))
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.attrs()
+	watched, seen := watch(ctx)
+	out, err := t.client.Scan(watched, in)
+	if err != nil {
+		return nil, Key{}, failure(ctx, err, seen, false)
+	}
+	items := make([]Item, 0, len(out.Items))
+	for _, attrs := range out.Items {
+		it, err := decodeItem(attrs)
+		if err != nil {
+			it, err = decodeItem(map[string]types.AttributeValue{AttrPK: attrs[AttrPK], AttrSK: attrs[AttrSK]})
+		}
+		if err != nil {
+			return nil, Key{}, internal(err)
+		}
+		items = append(items, it)
+	}
+	next, err := decoded(out.LastEvaluatedKey)
+	return items, next.Key(), err
+}
+
 // writeFailure turns the error of a conditional write into ours.
 func (t *SDKTable) writeFailure(ctx context.Context, k Key, err error, seen *attempts) error {
 	e, ok := errors.AsType[*types.ConditionalCheckFailedException](err)

@@ -134,6 +134,15 @@ func (e *expression) query(q Query) string {
 	return s
 }
 
+// prefixes renders that the attribute begins with one of these; "" for none.
+func (e *expression) prefixes(attr string, list []string) string {
+	parts := make([]string, len(list))
+	for i, p := range list {
+		parts[i] = "begins_with(" + e.name(attr) + ", " + e.value(p) + ")"
+	}
+	return strings.Join(parts, " OR ")
+}
+
 // attrs returns names and values; nil where there are none, which DynamoDB demands.
 func (e *expression) attrs() (map[string]string, map[string]types.AttributeValue) {
 	names, values := e.names, e.values

@@ -51,6 +51,11 @@ func (m *meter) Query(ctx context.Context, q Query) (Page, error) {
 	return m.Table.Query(ctx, q)
 }
 
+func (m *meter) Scan(ctx context.Context, sc Scan) ([]Item, Key, error) {
+	m.read()
+	return m.Table.Scan(ctx, sc)
+}
+
 func (m *meter) Put(ctx context.Context, it Item, c Cond) error {
 	m.write()
 	return m.Table.Put(ctx, it, c)

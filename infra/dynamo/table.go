@@ -31,6 +31,11 @@ type Table interface {
 
 	// Query reads items of one partition in the order of their sort keys, strongly.
 	Query(ctx context.Context, q Query) (Page, error)
+
+	// Scan reads items of all partitions, strongly: whatever was written before the call began is in its answer. next is
+	// where the following page begins, the zero Key after the last one. A page may be empty and yet not the last. An item of which something cannot be read, as
+	// nothing here writes such, is returned with its key alone.
+	Scan(ctx context.Context, sc Scan) (items []Item, next Key, err error)
 }
 
 // Key is the primary key of an item.
@@ -63,6 +68,15 @@ type Query struct {
 type Page struct {
 	Items []Item
 	More  bool
+}
+
+// Scan asks for a page of the whole table, in an order of the table's own that stays. A scan in several segments may be
+// made side by side: each item is in one of them, whichever that is.
+type Scan struct {
+	Segment, Total int      // this part of so many; 0 and 1 for all
+	From           Key      // where the page before said that this one begins; zero for the beginning
+	Prefixes       []string // only items are returned whose partition key begins with one of these; none for all. What they leave out is read and paid for
+	Limit          int      // most items that are read for the page; 0 for as many as fit
 }
 
 // ConditionFailed says that the condition did not hold: nothing was written by this attempt. Old is the item as it was

@@ -20,17 +20,19 @@ const (
 	OpUpdate  Op = "update"
 	OpDelete  Op = "delete"
 	OpQuery   Op = "query"
+	OpScan    Op = "scan"
 )
 
 // Call is one call of a table as data, so that a wrapper can match, hold, repeat and change it. What an Op does not
 // take is zero.
 type Call struct {
 	Op     Op
-	Keys   []dynamo.Key // one but for GetMany; none for Query
+	Keys   []dynamo.Key // one but for GetMany; none for Query and Scan
 	Item   dynamo.Item  // of a Put
 	Update dynamo.Update
 	Cond   dynamo.Cond
 	Query  dynamo.Query
+	Scan   dynamo.Scan
 }
 
 // Answer is what a Call returned. What the Op does not return is zero.
@@ -38,14 +40,18 @@ type Answer struct {
 	Item  dynamo.Item
 	Items []dynamo.Item
 	Page  dynamo.Page
+	Next  dynamo.Key
 	Err   error
 }
 
 // Write tells whether the call may change the table.
 func (c Call) Write() bool { return c.Op == OpPut || c.Op == OpUpdate || c.Op == OpDelete }
 
-// Key is the key of the one item that the call is about; of a Query the partition.
+// Key is the key of the one item that the call is about; of a Query the partition, of a Scan where it begins.
 func (c Call) Key() dynamo.Key {
+	if c.Op == OpScan {
+		return c.Scan.From
+	}
 	if c.Op == OpQuery {
 		return dynamo.Key{PK: c.Query.PK}
 	}
@@ -61,6 +67,9 @@ func (c Call) String() string {
 	fmt.Fprintf(&b, "%s %s %s", c.Op, c.Key().PK, c.Key().SK)
 	if n := len(c.Keys); n > 1 {
 		fmt.Fprintf(&b, " and %d more", n-1)
+	}
+	if c.Op == OpScan {
+		fmt.Fprintf(&b, " segment %d of %d", c.Scan.Segment, c.Scan.Total)
 	}
 	if c.Op == OpPut {
 		fmt.Fprintf(&b, " %v", map[string]any(c.Item))
@@ -127,6 +136,8 @@ func (c Call) Do(ctx context.Context, t dynamo.Table) Answer {
 		a.Item, a.Err = t.Delete(ctx, c.Keys[0], c.Cond)
 	case OpQuery:
 		a.Page, a.Err = t.Query(ctx, c.Query)
+	case OpScan:
+		a.Items, a.Next, a.Err = t.Scan(ctx, c.Scan)
 	default:
 		a.Err = invalid("the operation %q", c.Op)
 	}
@@ -173,6 +184,13 @@ func (f Through) Delete(ctx context.Context, k dynamo.Key, c dynamo.Cond) (dynam
 func (f Through) Query(ctx context.Context, q dynamo.Query) (dynamo.Page, error) {
 	a := f(ctx, Call{Op: OpQuery, Query: q})
 	return a.Page, a.Err
+}
+
+// Scan implements dynamo.Table.
+func (f Through) Scan(ctx context.Context, sc dynamo.Scan) ([]dynamo.Item, dynamo.Key, error) {
+	sc.Prefixes = append([]string(nil), sc.Prefixes...)
+	a := f(ctx, Call{Op: OpScan, Scan: sc})
+	return a.Items, a.Next, a.Err
 }
 
 func cloneUpdate(u dynamo.Update) dynamo.Update {

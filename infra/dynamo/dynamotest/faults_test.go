@@ -83,6 +83,11 @@ func TestFaultsRecordsTheCallsOfEachKind(t *testing.T) {
 	if len(page.Items) != 1 {
 		t.Errorf("the query found %d items, want 1", len(page.Items))
 	}
+	items, _, err := f.Scan(ctx, dynamo.Scan{From: dynamo.Key{PK: "p", SK: "!"}})
+	must(err)
+	if len(items) != 1 {
+		t.Errorf("the scan found %d items, want 1", len(items))
+	}
 	_, err = f.Delete(ctx, k, dynamo.Exists("pk"))
 	must(err)
 	var ops []Op
@@ -92,7 +97,7 @@ func TestFaultsRecordsTheCallsOfEachKind(t *testing.T) {
 			t.Errorf("the key of %s is %v", c, c.Key())
 		}
 	}
-	want := []Op{OpPut, OpUpdate, OpGet, OpGetMany, OpQuery, OpDelete}
+	want := []Op{OpPut, OpUpdate, OpGet, OpGetMany, OpQuery, OpScan, OpDelete}
 	if len(ops) != len(want) {
 		t.Fatalf("got %v, want %v", ops, want)
 	}

@@ -32,6 +32,7 @@ const (
 type Memory struct {
 	mu         sync.Mutex
 	partitions map[string]*partition
+	scanned    scanOrder
 	usage      Usage
 }
 
@@ -223,6 +224,7 @@ func (m *Memory) store(k dynamo.Key, it dynamo.Item) {
 	if p == nil {
 		p = &partition{items: map[string]dynamo.Item{}}
 		m.partitions[k.PK] = p
+		m.scanned.add(k.PK)
 	}
 	if _, there := p.items[k.SK]; !there {
 		i, _ := slices.BinarySearch(p.order, k.SK)
@@ -242,6 +244,7 @@ func (m *Memory) remove(k dynamo.Key) {
 	}
 	if len(p.order) == 0 {
 		delete(m.partitions, k.PK)
+		m.scanned.remove(k.PK)
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 
 // Usage counts what a table was asked and what DynamoDB would have charged for it, by its published size formula.
 type Usage struct {
-	Gets, GetManys, Queries int
-	Puts, Updates, Deletes  int
-	ConditionsFailed        int // of the writes
-	WriteUnits, ReadUnits   int
+	Gets, GetManys, Queries, Scans int
+	Puts, Updates, Deletes         int
+	ConditionsFailed               int // of the writes
+	WriteUnits, ReadUnits          int
 }
 
 // RoundTrips is the number of calls.
 func (u Usage) RoundTrips() int {
-	return u.Gets + u.GetManys + u.Queries + u.Puts + u.Updates + u.Deletes
+	return u.Gets + u.GetManys + u.Queries + u.Scans + u.Puts + u.Updates + u.Deletes
 }
 
 // Writes is the number of calls that may have written.
@@ -114,7 +114,7 @@ func (m *Memory) Snapshot() Snapshot { return Snapshot{items: m.Items()} }
 func (m *Memory) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.partitions = map[string]*partition{}
+	m.partitions, m.scanned = map[string]*partition{}, scanOrder{}
 	for _, it := range s.items {
 		m.store(it.Key(), clone(it))
 	}
