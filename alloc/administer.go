@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -42,71 +41,122 @@ type config interface {
 	words() string
 }
 
+// standing is one of the kinds as a Store has it.
+type standing interface {
+	standing() string // its state and its configuration, in words
+}
+
 // create checks the configuration, makes the thing and leaves the record of it.
-func create[N ~string, C config, T any](
+func create[N ~string, C config, T standing](
 	ctx context.Context, s *Service, on kind, name N, c C, do func(context.Context, N, C) (T, bool, error),
 ) (made T, created bool, err error) {
-	st := step{need: ActionManage, on: on, name: string(name), verb: "create", detail: c.words}
+	before, after := "", ""
+	st := step{need: ActionManage, on: on, name: string(name), verb: "create", detail: c.words, before: said(&before), after: said(&after)}
 	err = s.administer(ctx, st, func() (err error) {
 		if err := c.Check(); err != nil {
 			return err
 		}
-		made, created, err = do(ctx, name, c)
-		return err
+		if made, created, err = do(ctx, name, c); err != nil {
+			return err
+		}
+		if after = made.standing(); !created {
+			before = after
+		}
+		return nil
 	})
 	return made, created, err
 }
 
-// change checks the configuration, puts it in the place of that at version from and leaves the record of it.
-func change[N ~string, C config, T any](
-	ctx context.Context, s *Service, on kind, name N, from Version, c C, do func(context.Context, N, Version, C) (T, error),
+// change checks the configuration, puts it in the place of that at version from and leaves the record of it, with what look
+// reads before.
+func change[N ~string, C config, T standing](
+	ctx context.Context, s *Service, on kind, name N, from Version, c C,
+	look func(context.Context, N) (T, error), do func(context.Context, N, Version, C) (T, error),
 ) (changed T, err error) {
-	st := step{need: ActionManage, on: on, name: string(name), verb: "change", detail: func() string {
+	before, after := "", ""
+	st := step{need: ActionManage, on: on, name: string(name), verb: "change", before: said(&before), after: said(&after), detail: func() string {
 		return fmt.Sprintf("from version %d to %s", from, c.words())
 	}}
 	err = s.administer(ctx, st, func() (err error) {
 		if err := c.Check(); err != nil {
 			return err
 		}
-		changed, err = do(ctx, name, from, c)
+		before = looked(ctx, name, look)
+		if changed, err = do(ctx, name, from, c); err == nil {
+			after = changed.standing()
+		}
 		return err
 	})
 	return changed, err
 }
 
-// setState sets one of the states for which there is a verb and leaves the record of it.
-func setState[N, S ~string, T any](
-	ctx context.Context, s *Service, on kind, name N, from Version, to S, verbs map[S]string, do func(context.Context, N, Version, S) (T, error),
+// setState sets one of the states for which there is a verb and leaves the record of it, with what look reads before.
+func setState[N, S ~string, T standing](
+	ctx context.Context, s *Service, on kind, name N, from Version, to S, verbs map[S]string,
+	look func(context.Context, N) (T, error), do func(context.Context, N, Version, S) (T, error),
 ) (changed T, err error) {
-	st := step{need: ActionManage, on: on, name: string(name), verb: cmp.Or(verbs[to], "state"), detail: func() string {
-		return "to " + quoteShort(string(to))
-	}}
+	before, after := "", ""
+	st := step{
+		need: ActionManage, on: on, name: string(name), verb: cmp.Or(verbs[to], "state"), before: said(&before), after: said(&after),
+		detail: func() string { return "to " + quoteShort(string(to)) },
+	}
 	err = s.administer(ctx, st, func() (err error) {
 		if verbs[to] == "" {
 			return Errorf(CodeInvalidRequest, "a %s cannot be set to the state %s", on, quoteShort(string(to)))
 		}
-		changed, err = do(ctx, name, from, to)
+		before = looked(ctx, name, look)
+		if changed, err = do(ctx, name, from, to); err == nil {
+			after = changed.standing()
+		}
 		return err
 	})
 	return changed, err
 }
 
-// recordTimeout bounds the writing of an audit record or a kept answer, which goes on when the caller's context has ended.
-const recordTimeout = 2 * time.Second
+// looked is how the thing stands, for the record of a step: "" where that cannot be read, as the step itself will say why.
+func looked[N ~string, T standing](ctx context.Context, name N, look func(context.Context, N) (T, error)) string {
+	t, err := look(ctx, name)
+	if err != nil {
+		return ""
+	}
+	return t.standing()
+}
 
-// step is an administrative operation: what it needs, and what its record says.
+// said gives what a variable says when it is asked for.
+func said(text *string) func() string { return func() string { return *text } }
+
+// step is an administrative operation: what it needs, and what its record says. What is told by a function is asked for when the
+// operation is over, and for the intent of it before it begins; nil is nothing.
 type step struct {
 	need   Action
 	on     kind
 	name   string // of the one of that kind
 	verb   string
-	detail func() string // asked for when the operation is over
+	detail func() string
+	plan   func() string // the ID of the plan that is carried out
+	reason func() string // that the caller gave
+	before func() string // how the thing stood before, and after it, in words
+	after  func() string
 }
 
-// administer checks caller, name and scope, runs the operation and ends it with its audit record. Every call of a known
-// caller on a well-formed name leaves exactly one, of success and of refusal alike; without a caller or a name there is
-// nobody and nothing to write down. A change whose record cannot be written is reported as failed with an unknown
-// outcome: repeating it repeats the record.
+// says returns the record as it is to be at this moment, without a result.
+func (st step) says(r AuditRecord) AuditRecord {
+	ask := func(f func() string) string {
+		if f == nil {
+			return ""
+		}
+		return f()
+	}
+	r.Detail, r.Plan, r.Reason, r.Before, r.After = ask(st.detail), ask(st.plan), ask(st.reason), ask(st.before), ask(st.after)
+	return r
+}
+
+// administer checks caller, name and scope, keeps the intent in the trail, runs the operation and ends it with its audit record.
+// Every call of a known caller on a well-formed name leaves exactly one, of success and of refusal alike; without a caller
+// or a name there is nobody and nothing to write down.
+//
+// It fails closed: where the intent cannot be written, nothing is done. A change whose record cannot be written after it is reported as failed with an
+// unknown outcome: the schedule ends its record as ResultUnknown, and the request can be repeated, which leaves a record of its own.
 func (s *Service) administer(ctx context.Context, st step, run func() error) error {
 	caller, err := s.someone(ctx)
 	if err != nil {
@@ -115,14 +165,18 @@ func (s *Service) administer(ctx context.Context, st step, run func() error) err
 	if err := st.on.check(st.name); err != nil {
 		return err
 	}
+	r := s.begin(caller, st.on, st.name, st.verb)
 	_, err = s.permit(ctx, st.need, st.on.covered(st.name))
 	switch {
 	case err == nil:
+		if err := s.intend(ctx, st.says(r)); err != nil {
+			return err
+		}
 		err = run()
 	case !Is(err, CodeForbidden):
 		return err
 	}
-	if rerr := s.record(ctx, caller, st.on, st.name, st.verb, st.detail(), err); rerr != nil && err == nil {
+	if rerr := s.end(ctx, st.says(r), err); rerr != nil && err == nil {
 		e := Errorf(CodeUnavailable, "the change was made, but its audit record could not be written; repeat the request").Because(rerr)
 		e.Unknown, e.RetryAfter = true, time.Second
 		return e
@@ -130,36 +184,14 @@ func (s *Service) administer(ctx context.Context, st step, run func() error) err
 	return err
 }
 
-// record writes the audit record of a step that ended with that error, or without one.
-func (s *Service) record(ctx context.Context, caller Caller, on kind, name, verb, detail string, ended error) error {
-	result := "ok"
-	if ended != nil {
-		result = string(CodeOf(ended))
-	}
-	at := s.now().UTC()
-	return s.keep(ctx, caller, AuditRecord{
-		ID: recordID(at, NewToken()), At: at, Action: string(on) + "." + verb, Target: on.target(name), Detail: detail, Result: result,
-	})
-}
-
-// recordID names a record, which sorts by the time.
-func recordID(at time.Time, unique Token) string {
-	return at.UTC().Format("20060102T150405.000000Z") + "-" + string(unique)
-}
-
-// keep writes a record of what the caller did.
-func (s *Service) keep(ctx context.Context, caller Caller, r AuditRecord) error {
-	r.Client, r.Request, r.Address, r.Detail = caller.Client, caller.Request, caller.Address, clip(r.Detail)
-	// What was done is done, also when nobody waits for the answer any more.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+// intend keeps the record of a step that is about to begin. A failure is the reason not to begin.
+func (s *Service) intend(ctx context.Context, r AuditRecord) error {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	return s.store.Record(ctx, r)
-}
-
-// clip bounds a record's detail: what was refused may be of any length.
-func clip(detail string) string {
-	if len(detail) > MaxDetailBytes {
-		detail = detail[:MaxDetailBytes-len("…")] + "…"
+	if err := insist(func() error { return s.store.Intend(ctx, bounded(r)) }); err != nil {
+		e := Errorf(CodeUnavailable, "nothing was changed, as the trail could not take down what was about to be; repeat the request").Because(err)
+		e.RetryAfter = max(time.Second, asError(err).RetryAfter)
+		return e
 	}
-	return strings.ToValidUTF8(detail, "")
+	return nil
 }

@@ -43,10 +43,10 @@ func (s *Service) recordDone(ctx context.Context, before, to Job) error {
 	if err != nil {
 		return err
 	}
-	return s.keep(ctx, caller, AuditRecord{
+	return s.keep(ctx, by(caller, AuditRecord{
 		ID: recordID(before.Updated, Token(to.ID)), At: s.now().UTC(), Action: string(aPool) + ".done-seed", Target: aPool.target(string(to.Pool)),
 		Detail: fmt.Sprintf("job %s of %s: %s", to.ID, to.By, seedSum(to)), Result: "ok",
-	})
+	}))
 }
 
 // recordFailed writes that the job has failed.

@@ -22,7 +22,7 @@ func (s *Service) CreatePool(ctx context.Context, name PoolName, config PoolConf
 // ChangePool replaces the configuration of the pool at version from. Needs ActionManage, and for another generator of a
 // sequence what CreatePool needs; to raise the marks of such a pool, ActionLease on the sequence.
 func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
-	return change(ctx, s, aPool, name, from, config.WithDefaults(),
+	return change(ctx, s, aPool, name, from, config.WithDefaults(), s.store.Pool,
 		func(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error) {
 			if err := s.checkSource(ctx, name, from, config); err != nil {
 				return Pool{}, err
@@ -37,7 +37,7 @@ var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", 
 // SetPoolState pauses, resumes (PoolActive), drains or deletes a pool that is at version from (0: whatever it is at). Needs
 // ActionManage.
 func (s *Service) SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error) {
-	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.SetPoolState)
+	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.Pool, s.store.SetPoolState)
 }
 
 // DeletedPool returns what is left of a deleted pool, for who deleted it and was not told. CodePoolNotFound where there is

@@ -20,7 +20,7 @@ func (s *Service) CreateSequence(ctx context.Context, name SequenceName, config 
 // ChangeSequence replaces the configuration of the sequence at version from, all but SequenceConfig.PeriodOf. It holds for
 // Next in this process at once, in others within 30 seconds. Needs ActionManage.
 func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
-	return change(ctx, s, aSequence, name, from, config.WithDefaults(),
+	return change(ctx, s, aSequence, name, from, config.WithDefaults(), s.store.Sequence,
 		func(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error) {
 			now, err := s.store.Sequence(ctx, name)
 			if err != nil {
@@ -38,7 +38,7 @@ var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequenceP
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. It holds for Next in this process at once, in
 // others within 30 seconds. Needs ActionManage.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
-	return setState(ctx, s, aSequence, name, from, to, sequenceVerbs,
+	return setState(ctx, s, aSequence, name, from, to, sequenceVerbs, s.store.Sequence,
 		func(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
 			after := s.segments.forget
 			if to == SequenceActive {
