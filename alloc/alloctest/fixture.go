@@ -22,6 +22,52 @@ type Fixture struct {
 	// the restore of one item would.
 	SetCounter func(t testing.TB, name alloc.SequenceName, next alloc.Number)
 
-	// DropCounter removes what holds a sequence's counter; the ledger stays.
+	// DropCounter removes what holds a sequence's counter; the ledger, the mark and the copy stay.
 	DropCounter func(t testing.TB, name alloc.SequenceName)
+
+	// Damage does harm to the data itself, past every Store and whatever protects it there. It reports whether the engine has
+	// anything of that kind to lose: false, with nothing changed, where its form does not let that harm be. What it
+	// reports is the same each time. What is named must be there: the test is stopped where it is not.
+	Damage func(t testing.TB, d Damage) (done bool)
+
+	// Snapshot keeps a copy of all data, and returns what puts the data back to it, as the restore of a backup does: what was
+	// written since is gone. It may be put back several times. No Store is at work meanwhile; those that are open stay so, with what
+	// they have in memory.
+	Snapshot func(t testing.TB) (restore func(t testing.TB))
 }
+
+// Damage is one harm that is done to stored data.
+type Damage struct {
+	Kind     DamageKind
+	Pool     alloc.PoolName
+	ID       alloc.ID
+	Sequence alloc.SequenceName
+	Number   alloc.Number
+	Month    string
+	Position int64
+}
+
+// DamageKind is what is harmed.
+type DamageKind string
+
+// The kinds. All else stays as it is.
+const (
+	// Of Pool. Every Store answers its claims out of a cold memory with CodePoolDamaged after a LoseHead.
+	LoseHead  DamageKind = "lose head"  // what holds its configuration, its state and where its queue stands; the copy stays
+	LoseCopy  DamageKind = "lose copy"  // the copy of its configuration that is kept apart; its name stays known
+	LoseQueue DamageKind = "lose queue" // all that lists its free IDs, beside their own records
+	SkewCount DamageKind = "skew count" // it counts one ID more as seeded than there ever were
+
+	// Of ID in Pool.
+	LoseID DamageKind = "lose ID" // its own record is gone; where it was listed it stays so
+
+	// Of Sequence.
+	LoseSequenceCopy DamageKind = "lose sequence copy" // the copy of its configuration that is kept apart; its name stays known
+	LoseMark         DamageKind = "lose mark"          // its high-water mark, with nothing else that is kept beside it
+	CutLedger        DamageKind = "cut ledger"         // all entries of its ledger that start at Number or above
+	DamageLease      DamageKind = "damage lease"       // the entry of its ledger that starts at Number cannot be read any more
+
+	// Of the record of the trail that stands in Month at Position. The ends of the months, as Trail.Months tells them, stay.
+	LoseRecord   DamageKind = "lose record"   // it is gone
+	ChangeRecord DamageKind = "change record" // its Detail is "changed by hand", and its Hash as it was
+)
