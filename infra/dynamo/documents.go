@@ -64,6 +64,16 @@ type (
 		Lines   int         `json:"lines,omitzero"`
 	}
 
+	storedSpec struct {
+		Sequence alloc.SequenceName  `json:"sequence,omitzero"`
+		Sample   int                 `json:"sample,omitzero"`
+		Since    time.Time           `json:"since,omitzero"`
+		Source   alloc.RestoreSource `json:"source,omitzero"`
+		AtMost   alloc.Count         `json:"at_most,omitzero"`
+		Policy   alloc.Policy        `json:"policy,omitzero"`
+		FoldCase bool                `json:"fold_case,omitzero"`
+	}
+
 	storedEvent struct {
 		At   time.Time `json:"at"`
 		Text string    `json:"text,omitzero"`

@@ -17,9 +17,10 @@ import (
 //	faults   change                           how many of tries do not pass by themselves; what the last change is known by
 //	why      start   total  tally  log      what it is for, when it began, how much there is, what it met, what happened
 //	in       col     ins                    of a seeding: how its parts are read, the column of the IDs, the parts
+//	spec     verd                             what else it is to do, the verdict of an audit; absent in jobs from before there were such
 //	data     ids     next   tally           of a part
 //
-// tally, log, in and ins are JSON. A piece of a job's input is J#id I#name, with data alone. Which jobs are open is in
+// tally, log, in, ins and spec are JSON. A piece of a job's input is J#id I#name, with data alone. Which jobs are open is in
 // open_jobs.go.
 const jobCatalogue = "N#job"
 
@@ -42,6 +43,7 @@ func jobItem(j alloc.Job) Item {
 		"why": j.Why, "start": nanos(j.Started), "total": int64(j.Total), "tally": document(storedTally(j.Tally)), "col": int64(j.Column),
 		"log": listDocument(j.Log, func(e alloc.JobEvent) storedEvent { return storedEvent(e) }),
 		"in":  document(storedFormat(j.Input)), "ins": listDocument(j.Inputs, func(in alloc.JobInput) storedInput { return storedInput(in) }),
+		"spec": document(storedSpec(j.Spec)), "verd": j.Verdict,
 	})
 }
 
@@ -50,6 +52,7 @@ func decodeJob(id alloc.JobID, it Item) (alloc.Job, error) {
 	format, err2 := fromDocument[storedFormat](it, "in")
 	log, err3 := listFromDocument(it, "log", func(e storedEvent) alloc.JobEvent { return alloc.JobEvent(e) })
 	inputs, err4 := listFromDocument(it, "ins", func(in storedInput) alloc.JobInput { return alloc.JobInput(in) })
+	spec, err5 := fromDocument[storedSpec](it, "spec")
 	return alloc.Job{
 		ID: id, Kind: alloc.JobKind(it.Str("kind")), Pool: alloc.PoolName(it.Str("pool")), Of: alloc.State(it.Str("of")),
 		Format: it.Str("fmt"), By: alloc.ClientID(it.Str("by")), State: alloc.JobState(it.Str("st")), Version: alloc.Version(it.Int("ver")),
@@ -57,7 +60,8 @@ func decodeJob(id alloc.JobID, it Item) (alloc.Job, error) {
 		Parts: int(it.Int("parts")), Mark: it.Str("mark"), Failure: it.Str("fail"), Tries: int(it.Int("tries")), Faults: int(it.Int("faults")), Change: alloc.Token(it.Str("change")),
 		Why: it.Str("why"), Started: fromNanos(it.Int("start")), Total: alloc.Count(it.Int("total")), Tally: alloc.Tally(tally), Log: log,
 		Input: alloc.SeedFormat(format), Column: int(it.Int("col")), Inputs: inputs,
-	}, firstOf([]error{err1, err2, err3, err4})
+		Spec: alloc.JobSpec(spec), Verdict: it.Str("verd"),
+	}, firstOf([]error{err1, err2, err3, err4, err5})
 }
 
 // listedJob is a job as lists have it: one whose record cannot be read as a whole is damaged, and does not hide the others.

@@ -78,7 +78,10 @@ func TestAJobChangesAtItsVersionOnly(t *testing.T) {
 	s, ctx, j := b.open(), t.Context(), b.job("job")
 	refused(t, s.CreateJob(ctx, j), "")
 	j.State, j.Mark, j.Done, j.Parts, j.Failure = alloc.JobRunning, "m", 20, 1, "why"
-	j.Tries = 3
+	j.Tries, j.Verdict = 3, alloc.VerdictHealthy
+	j.Spec = alloc.JobSpec{
+		Sequence: "s", Sample: 7, Since: b.clock.Now().UTC(), Source: alloc.RestoreBurn, AtMost: 9, Policy: alloc.PolicyForget, FoldCase: true,
+	}
 	for range 2 {
 		got, err := s.ChangeJob(ctx, 1, j)
 		j.Version = 2
