@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"idpool/alloc"
 	"idpool/alloc/generator"
@@ -84,6 +85,36 @@ type (
 	storedEvent struct {
 		At   int64  `json:"at"` // as the columns of times
 		Text string `json:"text"`
+	}
+
+	storedSpec struct {
+		Sequence alloc.SequenceName  `json:"sequence,omitzero"`
+		Sample   int                 `json:"sample,omitzero"`
+		Since    time.Time           `json:"since,omitzero"`
+		Source   alloc.RestoreSource `json:"source,omitzero"`
+		AtMost   alloc.Count         `json:"at_most,omitzero"`
+		Policy   alloc.Policy        `json:"policy,omitzero"`
+		FoldCase bool                `json:"fold_case,omitzero"`
+	}
+
+	// storedIntent is what an intent has to say. It has no place in the trail yet.
+	storedIntent struct {
+		ID      string         `json:"id"`
+		At      time.Time      `json:"at"`
+		Client  alloc.ClientID `json:"client"`
+		Role    string         `json:"role,omitzero"`
+		Action  string         `json:"action"`
+		Target  string         `json:"target"`
+		Detail  string         `json:"detail,omitzero"`
+		Plan    string         `json:"plan,omitzero"`
+		Reason  string         `json:"reason,omitzero"`
+		Before  string         `json:"before,omitzero"`
+		After   string         `json:"after,omitzero"`
+		Result  string         `json:"result,omitzero"`
+		Request string         `json:"request,omitzero"`
+		Address string         `json:"address,omitzero"`
+
+		alloc.Link `json:"-"`
 	}
 )
 

@@ -11,9 +11,9 @@ import (
 
 const (
 	jobFields = `kind, pool, of_state, format, client, state, version, updated, done, parts, mark, tries, failure,
-		why, started, total, tally, log, input, inputs, input_column, faults, change`
+		why, started, total, tally, log, input, inputs, input_column, faults, change, spec, verdict`
 	jobColumns = `id, created, ` + jobFields
-	jobValues  = `$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25` // of jobFields
+	jobValues  = `$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27` // of jobFields
 
 	insertJob = `INSERT INTO jobs (` + jobColumns + `) VALUES ($1, $2, ` + jobValues + `) ON CONFLICT (id) DO NOTHING`
 	updateJob = `UPDATE jobs SET (` + jobFields + `) = (` + jobValues + `) WHERE id = $1 AND created = $2`
@@ -31,7 +31,7 @@ func jobRow(j alloc.Job) []any {
 	return []any{
 		j.ID, instant(j.Created), j.Kind, j.Pool, j.Of, j.Format, j.By, j.State, j.Version, instant(j.Updated), j.Done, j.Parts, j.Mark, j.Tries, j.Failure,
 		j.Why, optional(j.Started), j.Total, asJSON(new(storedTally(j.Tally))), asJSON(&log), asJSON(new(storedFormat(j.Input))), asJSON(&inputs), j.Column,
-		j.Faults, j.Change,
+		j.Faults, j.Change, asJSON(new(storedSpec(j.Spec))), j.Verdict,
 	}
 }
 
@@ -42,10 +42,12 @@ func scanJob(row scanner) (j alloc.Job, err error) {
 	var log []storedEvent
 	var format storedFormat
 	var inputs []storedInput
+	var spec storedSpec
 	err = row.Scan(
 		&j.ID, &created, &j.Kind, &j.Pool, &j.Of, &j.Format, &j.By, &j.State, &j.Version, &updated, &j.Done, &j.Parts, &j.Mark, &j.Tries, &j.Failure,
 		&j.Why, &started, &j.Total, asJSON(&tally), asJSON(&log), asJSON(&format), asJSON(&inputs), &j.Column,
-		&j.Faults, &j.Change)
+		&j.Faults, &j.Change, asJSON(&spec), &j.Verdict)
+	j.Spec = alloc.JobSpec(spec)
 	j.Created, j.Updated, j.Started = moment(created), moment(updated), momentOf(started)
 	j.Tally, j.Input = alloc.Tally(tally), alloc.SeedFormat(format)
 	for _, e := range log {
@@ -70,6 +72,7 @@ func scanListed(row scanner) (alloc.Job, error) {
 // keptJob is a copy of the job for a step that may outlive its caller, with its times as the columns give them back.
 func keptJob(j alloc.Job) alloc.Job {
 	j.Created, j.Updated, j.Started = plainTime(j.Created), plainTime(j.Updated), plainTime(j.Started)
+	j.Spec.Since = plainTime(j.Spec.Since)
 	j.Log, j.Inputs = slices.Clone(j.Log), slices.Clone(j.Inputs)
 	for i := range j.Log {
 		j.Log[i].At = plainTime(j.Log[i].At)

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	dbsql "database/sql"
 	"time"
 
 	"idpool/alloc"
@@ -37,7 +38,7 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 		return alloc.Range{}, false, err
 	}
 	if !q.counter && q.State != alloc.SequenceDeleted {
-		return alloc.Range{}, true, t.setSequenceState(q, alloc.SequenceStopped)
+		return alloc.Range{}, true, t.stop(q)
 	}
 	if err := q.CheckLease(o); err != nil {
 		return alloc.Range{}, false, err
@@ -48,22 +49,33 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 		return alloc.Range{}, false, err
 	}
 	if !proven {
-		return alloc.Range{}, true, t.setSequenceState(q, alloc.SequenceStopped)
+		return alloc.Range{}, true, t.stop(q)
 	}
 	return r, false, t.enter(q, o, r)
 }
 
-const leaseBefore = `SELECT high FROM leases WHERE sequence = $1 AND low <= $2 ORDER BY low DESC LIMIT 1`
+// stop keeps it that the sequence is for a rebuild.
+func (t *tx) stop(q sequenceRow) error {
+	_, err := t.setSequenceState(q, alloc.SequenceStopped)
+	return err
+}
 
-// disjoint is the proof: the range begins at or after the sequence's start and overlaps nothing in the ledger. Of those
-// that begin at or before its end the last one reaches highest, because the ledger is disjoint.
+// usedUpTo is up to where numbers are used as far as matters for a range: by the last lease that begins at or before its
+// end, by those that a restore has carried and that end in it or above, and by the high-water mark. Of the leases that were
+// not carried the last one reaches highest, because they are disjoint.
+const usedUpTo = `SELECT max(high) FROM (
+	SELECT * FROM (SELECT high FROM leases WHERE sequence = $1 AND low <= $3 AND carried = 0 ORDER BY low DESC LIMIT 1) AS own
+	UNION ALL SELECT max(high) FROM leases WHERE sequence = $1 AND high >= $2 AND low <= $3 AND carried = 1
+	UNION ALL SELECT high FROM marks WHERE sequence = $1) AS used`
+
+// disjoint is the proof: the range begins at or after the sequence's start, overlaps nothing in the ledger, and is above
+// the high-water mark.
 func (t *tx) disjoint(q sequenceRow, r alloc.Range) (bool, error) {
-	var high alloc.Number
-	found, err := t.row(leaseBefore, []any{q.number, r.End}, &high)
-	if err != nil {
+	var used dbsql.Null[alloc.Number]
+	if _, err := t.row(usedUpTo, []any{q.number, r.Start, r.End}, &used); err != nil {
 		return false, err
 	}
-	return r.Start >= q.Config.Start && (!found || high < r.Start), nil
+	return r.Start >= q.Config.Start && (!used.Valid || used.V < r.Start), nil
 }
 
 // enter writes the range to the ledger, moves the counter past it and keeps the key's record.
@@ -108,9 +120,9 @@ func (t *tx) replayLease(o alloc.LeaseOrder, now time.Time) (r alloc.Range, foun
 	return r, true, nil
 }
 
-// Leases returns at most limit entries of the ledger, highest start first, below the start given.
+// Leases returns at most limit proven entries of the ledger, highest start first, below the start given.
 func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc.Number, limit int) ([]alloc.LeaseRecord, error) {
-	const columns = `SELECT low, high, token, client, at, epoch FROM leases WHERE sequence = $1 `
+	const columns = `SELECT ` + leaseColumns + ` FROM leases WHERE sequence = $1 AND proven = 1 `
 	return read(ctx, s.reader, func(t *tx) ([]alloc.LeaseRecord, error) {
 		q, err := t.sequence(name)
 		if err != nil {
@@ -123,10 +135,12 @@ func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc
 	})
 }
 
-// scanLease reads an entry. All are proven: they were written in the transaction of their proof.
+const leaseColumns = `low, high, token, client, at, epoch, proven`
+
+// scanLease reads an entry. All but what a restore has carried are proven: they were written in the transaction of their proof.
 func scanLease(row scanner) (r alloc.LeaseRecord, err error) {
 	var at int64
-	err = row.Scan(&r.Start, &r.End, &r.Token, &r.By, &at, &r.Epoch)
-	r.At, r.Proven = moment(at), true
+	err = row.Scan(&r.Start, &r.End, &r.Token, &r.By, &at, &r.Epoch, &r.Proven)
+	r.At = moment(at)
 	return r, err
 }

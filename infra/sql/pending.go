@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"time"
 
 	"idpool/alloc"
 )
@@ -14,22 +13,6 @@ func pending() error { return alloc.Errorf(alloc.CodeInternal, "not built yet") 
 // Watch implements alloc.Store.
 func (s *Store) Watch(ctx context.Context, name alloc.SequenceName) (alloc.Sequence, error) {
 	return alloc.Sequence{}, pending()
-}
-
-// Intend implements alloc.Store.
-func (s *Store) Intend(ctx context.Context, r alloc.AuditRecord) error { return nil }
-
-// Intended implements alloc.Store.
-func (s *Store) Intended(ctx context.Context, before time.Time, limit int) ([]alloc.AuditRecord, error) {
-	return nil, nil
-}
-
-// Months implements alloc.Store.
-func (s *Store) Months(ctx context.Context) ([]alloc.TrailMonth, error) { return nil, pending() }
-
-// Chain implements alloc.Store.
-func (s *Store) Chain(ctx context.Context, month string, after int64, limit int) ([]alloc.AuditRecord, error) {
-	return nil, pending()
 }
 
 // Rebuild implements alloc.Store.

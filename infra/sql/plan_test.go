@@ -17,7 +17,8 @@ func TestPlansUseIndexes(t *testing.T) {
 	}{
 		"claim":              {takeRows, 10, "SEARCH ids USING COVERING INDEX ids_free (pool=?)"},
 		"claim that forgets": {forgetRows, 2, "SEARCH ids USING COVERING INDEX ids_free (pool=?)"},
-		"proof of a lease":   {leaseBefore, 2, "SEARCH leases USING PRIMARY KEY (sequence=? AND low<?)"},
+		"proof of a lease":   {usedUpTo, 3, "SEARCH leases USING PRIMARY KEY (sequence=? AND low<?)"},
+		"carried leases":     {usedUpTo, 3, "SEARCH leases USING INDEX leases_carried (sequence=? AND high>?)"},
 		"pool":               {selectPool + `WHERE name = $1`, 1, "SEARCH pools USING INDEX sqlite_autoindex_pools_1 (name=?)"},
 		"page of pools":      {selectPool + `WHERE name > $1 ORDER BY name LIMIT $2`, 2, "SEARCH pools USING INDEX sqlite_autoindex_pools_1 (name>?)"},
 		"sequence":           {selectSequence + `WHERE name = $1`, 1, "SEARCH s USING INDEX sqlite_autoindex_sequences_1 (name=?)"},

@@ -11,22 +11,37 @@ import (
 type sequenceRow struct {
 	number  int64
 	counter bool
+	before  alloc.SequenceState // of a frozen one: as it was before. Else the state
+	marked  alloc.JobID         // the rebuild that has marked it, whatever the state; "" for none
 	alloc.Sequence
 }
 
 // selectSequence reads sequences with their positions; a condition follows.
-const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, state, version, created,
-		c.sequence IS NOT NULL, coalesce(c.epoch, 1),
-		coalesce(c.position, (SELECT max(l.high) FROM leases l WHERE l.sequence = s.sequence), s.first_number - 1)
+const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, auto_rebuild, resume_share,
+		state, rebuild, share, version, created, c.sequence IS NOT NULL, coalesce(c.epoch, 1), coalesce(c.position, ` + reach + `, s.first_number - 1)
 	FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
+
+// reach is the greatest end of all leases of the sequence s, NULL without any. Those that were not carried are disjoint, so
+// the last one ends last.
+const reach = `(SELECT max(high) FROM (
+		SELECT * FROM (SELECT high FROM leases WHERE sequence = s.sequence AND carried = 0 ORDER BY low DESC LIMIT 1) AS own
+		UNION ALL SELECT max(high) FROM leases WHERE sequence = s.sequence AND carried = 1) AS both)`
 
 func scanSequence(row scanner) (q sequenceRow, err error) {
 	var created, position int64
 	c := &q.Config
-	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &c.PeriodOf, &q.State, &q.Version, &created,
-		&q.counter, &q.Epoch, &position)
-	if !q.counter && q.State != alloc.SequenceDeleted {
-		q.State = alloc.SequenceStopped
+	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &c.PeriodOf,
+		&c.AutoRebuild, &c.ResumeShare, &q.State, &q.marked, &q.Share, &q.Version, &created, &q.counter, &q.Epoch, &position)
+	q.before = q.State
+	switch {
+	case q.State == alloc.SequenceDeleted:
+	case !q.counter:
+		q.State, q.before, q.Share = alloc.SequenceStopped, alloc.SequenceStopped, 0
+	case q.marked != "":
+		q.Rebuild, q.State = q.marked, alloc.SequenceFrozen
+		if q.Share > 0 {
+			q.State = alloc.SequenceResuming
+		}
 	}
 	q.Created = moment(created)
 	q.Next = alloc.Number(position) + 1 // of -1 it is 0, and of the greatest position it still fits
@@ -69,10 +84,11 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
 		inserted, err := t.exec(`INSERT INTO sequences
-				(name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11) ON CONFLICT (name) DO NOTHING`,
+				(name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, auto_rebuild, resume_share,
+				state, version, created)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, $13) ON CONFLICT (name) DO NOTHING`,
 			name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey,
-			config.PeriodOf, alloc.SequenceActive, instant(s.clock()))
+			config.PeriodOf, config.AutoRebuild, config.ResumeShare, alloc.SequenceActive, instant(s.clock()))
 		if err != nil {
 			return answer{}, err
 		}
@@ -138,8 +154,10 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 			return alloc.Sequence{}, err
 		}
 		q.Config, q.Version = config, q.Version+1
-		_, err = t.exec(`UPDATE sequences SET description = $2, from_zero = $3, last_number = $4, max_lease = $5, segment = $6, require_key = $7, version = $8 WHERE sequence = $1`,
-			q.number, config.Description, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey, q.Version)
+		_, err = t.exec(`UPDATE sequences SET description = $2, from_zero = $3, last_number = $4, max_lease = $5, segment = $6, require_key = $7,
+				auto_rebuild = $8, resume_share = $9, version = $10 WHERE sequence = $1`,
+			q.number, config.Description, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey,
+			config.AutoRebuild, config.ResumeShare, q.Version)
 		return q.Sequence, err
 	})
 }
@@ -163,14 +181,15 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 		if q.State == to {
 			return q.Sequence, nil
 		}
-		q.State = to
-		return q.Sequence, t.setSequenceState(q, to)
+		return t.setSequenceState(q, to)
 	})
 }
 
-func (t *tx) setSequenceState(q sequenceRow, to alloc.SequenceState) error {
-	_, err := t.exec(`UPDATE sequences SET state = $2 WHERE sequence = $1`, q.number, to)
-	return err
+// setSequenceState puts the sequence into a state that no rebuild has to do with.
+func (t *tx) setSequenceState(q sequenceRow, to alloc.SequenceState) (alloc.Sequence, error) {
+	q.State, q.Rebuild, q.Share = to, "", 0
+	_, err := t.exec(`UPDATE sequences SET state = $2, rebuild = '', share = 0 WHERE sequence = $1`, q.number, to)
+	return q.Sequence, err
 }
 
 // ListSequences returns at most limit sequences in the order of their names, after the name given.
