@@ -55,9 +55,11 @@ type Rebuild struct {
 	Ledger      LedgerSum // what was read of the ledger, up to its Mark
 	Sources     []Source  // with what each said, whether it was asked or not
 	Plan        RebuildPlan
-	Tested      []Number // first and last of the test numbers
+	Tested      []Number  // first and last of the test numbers
+	Check       LedgerSum // what the verification has read of the ledger, up to its Mark
 	Applied     time.Time
 	Resumed     time.Time
+	Autos       []time.Time // when the schedule began one of the sequence, within the last day; they stay with the next rebuild
 	Log         []JobEvent // the last MaxJobEvents
 }
 
@@ -65,9 +67,10 @@ type Rebuild struct {
 type LedgerSum struct {
 	Mark     string // where it goes on; "" before the beginning and after the end
 	Whole    bool   // it has come to the end
-	Entries  Count
-	Unproven Count
-	Damaged  Count  // that cannot be read
+	Entries  Count  // that can be read
+	Unproven Count  // of these
+	Damaged  Count  // that cannot be read; they are not among Entries
+	Blind    Number // greatest start of the damaged ones: how far they go is not known; with Damaged
 	Overlaps Count  // proven ones that overlap one before
 	Highest  Number // greatest end; with Entries
 	Epoch    Epoch  // greatest
