@@ -31,6 +31,11 @@ type CarryLine struct {
 	Detail     string // in words
 }
 
+// some reports whether there is anything of the codec.
+func (c LogCodec) some() bool {
+	return c.EncodeIDs != nil || c.EncodeLeases != nil || c.EncodeFindings != nil || c.EncodeCarries != nil || c.Decode != nil
+}
+
 // whole reports whether nothing of the codec is missing.
 func (c LogCodec) whole() bool {
 	return c.EncodeIDs != nil && c.EncodeLeases != nil && c.EncodeFindings != nil && c.EncodeCarries != nil && c.Decode != nil

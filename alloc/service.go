@@ -56,6 +56,9 @@ func NewService(c Config) (*Service, error) {
 	if c.VerifyFor < 0 || c.VerifyFor > MaxVerifyFor {
 		return nil, fmt.Errorf("alloc: Config.VerifyFor must be 0 to %s", MaxVerifyFor)
 	}
+	if c.Log.some() && !c.Log.whole() {
+		return nil, errors.New("alloc: Config.Log lacks some of its functions")
+	}
 	return &Service{
 		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
@@ -64,15 +67,6 @@ func NewService(c Config) (*Service, error) {
 
 // Ready makes one cheap read, to show that the engine answers. It needs no caller.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
-
-// Trail returns the administrative steps, newest first, from the cursor on; at most limit, 1 to 100. next is what to give
-// to go on, "" at the end. Needs ActionRead on all.
-func (s *Service) Trail(ctx context.Context, c Cursor, limit int) (records []AuditRecord, next Cursor, err error) {
-	if _, err := s.permit(ctx, ActionRead, everything); err != nil {
-		return nil, "", err
-	}
-	return paged(ctx, s, listTrail, c, limit, s.store.Records, func(r AuditRecord) string { return r.ID })
-}
 
 // withoutPanic makes of a panic in a call an error. In a goroutine that is no caller's own nobody above
 // would stop it from ending the process.

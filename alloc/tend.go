@@ -81,11 +81,13 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	report.Sequences = standings
 	report.Jobs = s.work(ctx, jobs.due, over)
 	remindErr := s.remind(whole, &jobs, over)
+	unheard, unheardErr := s.endUnheard(whole, over)
+	report.Unheard = unheard
 	jobs.tell(&report)
 	if over() {
 		return report, nil
 	}
-	return report, cmp.Or(poolsErr, sequencesErr, err, jobsErr, remindErr)
+	return report, cmp.Or(poolsErr, sequencesErr, err, jobsErr, remindErr, unheardErr)
 }
 
 // endingBefore returns a context that ends so much before the deadline of ctx, if it has one.

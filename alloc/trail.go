@@ -7,6 +7,15 @@ import (
 	"time"
 )
 
+// Trail returns the administrative steps, newest first, from the cursor on; at most limit, 1 to 100. next is what to give
+// to go on, "" at the end. Needs ActionRead on all.
+func (s *Service) Trail(ctx context.Context, c Cursor, limit int) (records []AuditRecord, next Cursor, err error) {
+	if _, err := s.permit(ctx, ActionRead, everything); err != nil {
+		return nil, "", err
+	}
+	return paged(ctx, s, listTrail, c, limit, s.store.Records, AuditRecord.Place)
+}
+
 // recordTimeout bounds the writing of an audit record or a kept answer, which goes on when the caller's context has ended.
 const recordTimeout = 2 * time.Second
 
