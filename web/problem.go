@@ -93,7 +93,7 @@ func Describe(w http.ResponseWriter, r *http.Request, err error) Problem {
 	}
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set("Retry-After", strconv.FormatInt(retrySeconds(e.RetryAfter), 10))
+		h.Set("Retry-After", RetryAfter(e.RetryAfter))
 	case http.StatusUnauthorized:
 		if h.Get("WWW-Authenticate") == "" {
 			h.Set("WWW-Authenticate", "Bearer")
@@ -159,7 +159,7 @@ func asError(err error) *alloc.Error {
 	return alloc.Errorf(alloc.CodeInternal, "unexpected error").Because(err)
 }
 
-// retrySeconds is a hint as Retry-After has it: whole seconds, rounded up, at least 1.
-func retrySeconds(d time.Duration) int64 {
-	return max(1, int64((d+time.Second-1)/time.Second))
+// RetryAfter is a hint as the header of that name has it: whole seconds, rounded up, at least 1.
+func RetryAfter(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }

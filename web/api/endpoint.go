@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"idpool/alloc"
 	"idpool/web"
@@ -43,6 +44,10 @@ type answer struct {
 	finished bool          // with replayed: that one had not been carried out to its end, and this one did it
 
 	kept any // what is kept for repeats in place of the body; nil for the body
+
+	// again says that it is not the last word: after so long a repeat of the request goes on with it. So it is not kept. 0 for the
+	// last one.
+	again time.Duration
 
 	list *list // of a list: the same as a table, and how it goes on
 	file *file // in place of body
@@ -140,6 +145,9 @@ func (a answer) write(w http.ResponseWriter, r *http.Request) error {
 	}
 	if a.version != 0 {
 		h.Set("ETag", web.ETag(a.version))
+	}
+	if a.again != 0 {
+		h.Set("Retry-After", web.RetryAfter(a.again))
 	}
 	if a.replayed {
 		h.Set("Idempotent-Replayed", "true")

@@ -40,6 +40,20 @@ func whole[T ~int | ~int64](name string, to *T) field {
 	}}
 }
 
+// percent reads a share of a configuration, where the domain takes zero for "not given".
+func percent(name string, to *int) field {
+	read := whole(name, to).read
+	return field{name, func(value []byte) error {
+		if err := read(value); err != nil {
+			return err
+		}
+		if *to < 1 || *to > 100 {
+			return alloc.Errorf(alloc.CodeInvalidConfig, "%s must be 1 to 100 percent; leave it out for its default", name)
+		}
+		return nil
+	}}
+}
+
 // positive reads a whole number of a configuration, where the domain takes zero for "not given".
 func positive(name string, to *alloc.Count) field {
 	read := whole(name, to).read
@@ -49,6 +63,20 @@ func positive(name string, to *alloc.Count) field {
 		}
 		if *to < 1 {
 			return alloc.Errorf(alloc.CodeInvalidConfig, "%s must be at least 1; leave it out for its default", name)
+		}
+		return nil
+	}}
+}
+
+// bounded reads a whole number within its bounds, where the domain takes zero for "not given".
+func bounded[T ~int | ~int64](name string, least, most T, to *T) field {
+	read := whole(name, to).read
+	return field{name, func(value []byte) error {
+		if err := read(value); err != nil {
+			return err
+		}
+		if *to < least || *to > most {
+			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %d to %d; leave it out for its default", name, least, most)
 		}
 		return nil
 	}}

@@ -8,11 +8,13 @@ import (
 )
 
 type jobAnswer struct {
-	ID      alloc.JobID    `json:"id"`
-	Kind    alloc.JobKind  `json:"kind"`
-	Pool    alloc.PoolName `json:"pool"`
-	Of      alloc.State    `json:"of,omitzero"`     // of an export: the state of the IDs; absent for all
-	Format  string         `json:"format,omitzero"` // of what an export writes, or a seeding reads
+	ID       alloc.JobID        `json:"id"`
+	Kind     alloc.JobKind      `json:"kind"`
+	Pool     alloc.PoolName     `json:"pool,omitzero"` // absent where it is about none
+	Sequence alloc.SequenceName `json:"sequence,omitzero"`
+	Of       alloc.State        `json:"of,omitzero"`     // of an export: the state of the IDs; absent for all
+	Format   string             `json:"format,omitzero"` // of what an export writes, or a seeding reads
+	specAnswer
 	Client  alloc.ClientID `json:"client"`
 	Why     string         `json:"why,omitzero"`
 	State   alloc.JobState `json:"state"`
@@ -26,10 +28,33 @@ type jobAnswer struct {
 	Input   *inputAnswer   `json:"input,omitempty"` // of a seeding
 	Parts   int            `json:"parts"`           // of the result that can be read, from 0; all of them once it is done
 	Failure string         `json:"failure,omitzero"`
+	Verdict string         `json:"verdict,omitzero"` // of an audit that is done
 	Log     []eventAnswer  `json:"log"`
 }
 
-// seedTally and countTally are what jobs of these kinds have met.
+// specAnswer is what else the job was asked for.
+type specAnswer struct {
+	Sample   int                 `json:"sample,omitzero"`    // of an audit: percent
+	Since    time.Time           `json:"since,omitzero"`     // of a log
+	Point    time.Time           `json:"point,omitzero"`     // of a restore
+	Source   alloc.RestoreSource `json:"source,omitzero"`    // of a restore
+	AtMost   alloc.Count         `json:"at_most,omitzero"`   // of a restore
+	Policy   alloc.Policy        `json:"policy,omitzero"`    // of a pool's rebuild
+	FoldCase bool                `json:"fold_case,omitzero"` // of a pool's rebuild
+}
+
+func newSpecAnswer(j alloc.Job) specAnswer {
+	s := j.Spec
+	a := specAnswer{Sample: s.Sample, Source: s.Source, AtMost: s.AtMost, Policy: s.Policy, FoldCase: s.FoldCase}
+	if j.Kind == alloc.JobRestore {
+		a.Point = utc(s.Since)
+	} else {
+		a.Since = utc(s.Since)
+	}
+	return a
+}
+
+// What jobs of these kinds have met.
 type seedTally struct {
 	Added     alloc.Count `json:"added"`
 	Duplicate alloc.Count `json:"duplicate"`
@@ -45,6 +70,44 @@ type countTally struct {
 	Retired   alloc.Count `json:"retired"`
 }
 
+type rebuildTally struct {
+	countTally
+	Lost alloc.Count `json:"lost"`
+}
+
+type auditTally struct {
+	*rebuildTally             // of a pool alone
+	Findings      alloc.Count `json:"findings"`
+}
+
+type restoreTally struct {
+	Carried alloc.Count `json:"carried"`
+	Burned  alloc.Count `json:"burned"`
+}
+
+// newTally is what the job has met, nil for one that counts nothing but what is done.
+func newTally(j alloc.Job) any {
+	t := j.Tally
+	counts := countTally{t.Free, t.Held, t.Claimed, t.Returning, t.Retired}
+	switch j.Kind {
+	case alloc.JobSeed:
+		return seedTally{t.Added, t.Duplicate, t.Conflict, t.Invalid}
+	case alloc.JobCount:
+		return counts
+	case alloc.JobRebuild:
+		return rebuildTally{counts, t.Lost}
+	case alloc.JobAudit:
+		a := auditTally{Findings: t.Findings}
+		if j.Pool != "" {
+			a.rebuildTally = &rebuildTally{counts, t.Lost}
+		}
+		return a
+	case alloc.JobRestore:
+		return restoreTally{t.Carried, t.Burned}
+	}
+	return nil
+}
+
 // inputAnswer says how a seeding's file is read, and what of it has come.
 type inputAnswer struct {
 	Column string `json:"column,omitzero"`
@@ -58,6 +121,14 @@ type eventAnswer struct {
 	Text string    `json:"text"`
 }
 
+func events(log []alloc.JobEvent) []eventAnswer {
+	a := make([]eventAnswer, len(log))
+	for i, e := range log {
+		a[i] = eventAnswer{utc(e.At), e.Text}
+	}
+	return a
+}
+
 // formatText is that of a seeding with one ID a line.
 const formatText = "text"
 
@@ -65,21 +136,16 @@ func newJobAnswer(j alloc.Job) jobAnswer {
 	a := jobAnswer{
 		ID: j.ID, Kind: j.Kind, Pool: j.Pool, Of: j.Of, Format: j.Format, Client: j.By, Why: j.Why, State: j.State,
 		Created: utc(j.Created), Started: utc(j.Started), Updated: utc(j.Updated), Done: j.Done, Total: j.Total, Parts: j.Parts, Failure: j.Failure,
-		Log: make([]eventAnswer, len(j.Log)),
+		Log: events(j.Log), Tally: newTally(j), Verdict: j.Verdict, Sequence: j.Spec.Sequence, specAnswer: newSpecAnswer(j),
 	}
 	if at, ok := web.ETA(j); ok {
 		a.ETA = utc(at)
 	}
-	for i, e := range j.Log {
-		a.Log[i] = eventAnswer{utc(e.At), e.Text}
-	}
-	t := j.Tally
-	switch j.Kind {
-	case alloc.JobSeed:
-		a.Tally = seedTally{t.Added, t.Duplicate, t.Conflict, t.Invalid}
+	switch {
+	case j.Kind == alloc.JobSeed:
 		a.Format, a.Input = formatOf(j.Input), newInputAnswer(j)
-	case alloc.JobCount:
-		a.Tally = countTally{t.Free, t.Held, t.Claimed, t.Returning, t.Retired}
+	case j.Kind == alloc.JobRestore && j.Spec.Source == alloc.RestoreLog:
+		a.Input = newInputAnswer(j)
 	}
 	return a
 }

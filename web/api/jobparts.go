@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -43,8 +44,11 @@ func pathNumber(q request, name string) (int, error) {
 
 // partFile is part n as a file. A table has its header in part 0 alone.
 func partFile(j alloc.Job, n int, data []byte) (*file, error) {
-	if j.Kind == alloc.JobSeed {
+	switch j.Kind {
+	case alloc.JobSeed:
 		return rejectsFile(j, n, data)
+	case alloc.JobLog, alloc.JobAudit, alloc.JobRestore:
+		return &file{media: mediaLines, name: fmt.Sprintf("%s-%s-%d.jsonl", about(j), j.Kind, n), data: data}, nil
 	}
 	if j.Format != formatCSV {
 		return &file{media: mediaLines, name: fmt.Sprintf("%s-%d.jsonl", j.Pool, n), data: data}, nil
@@ -58,6 +62,11 @@ func partFile(j alloc.Job, n int, data []byte) (*file, error) {
 		f.media, f.data = mediaCSV, append(head, data...)
 	}
 	return f, nil
+}
+
+// about names what a job is about.
+func about(j alloc.Job) string {
+	return cmp.Or(string(j.Pool), string(j.Spec.Sequence), "trail")
 }
 
 // rejectsHeader names the columns of what a seeding did not add.

@@ -72,6 +72,7 @@ var jobColumns = []column[jobAnswer]{
 	{"id", func(j jobAnswer) string { return string(j.ID) }},
 	{"kind", func(j jobAnswer) string { return string(j.Kind) }},
 	{"pool", func(j jobAnswer) string { return string(j.Pool) }},
+	{"sequence", func(j jobAnswer) string { return string(j.Sequence) }},
 	{"of", func(j jobAnswer) string { return string(j.Of) }},
 	{"format", func(j jobAnswer) string { return j.Format }},
 	{"client", func(j jobAnswer) string { return string(j.Client) }},
@@ -82,13 +83,9 @@ var jobColumns = []column[jobAnswer]{
 	{"updated_at", func(j jobAnswer) string { return when(j.Updated) }},
 	{"eta", func(j jobAnswer) string { return when(j.ETA) }},
 	{"done", func(j jobAnswer) string { return decimal(j.Done) }},
-	{"total", func(j jobAnswer) string {
-		if j.Total == 0 {
-			return ""
-		}
-		return decimal(j.Total)
-	}},
+	{"total", func(j jobAnswer) string { return ifAny(j.Total) }},
 	{"parts", func(j jobAnswer) string { return decimal(j.Parts) }},
+	{"verdict", func(j jobAnswer) string { return j.Verdict }},
 	{"failure", func(j jobAnswer) string { return j.Failure }},
 }
 

@@ -41,9 +41,15 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 		if ours, err = todo.do(ctx, q); err != nil {
 			return nil, err
 		}
+		if ours.again != 0 {
+			return nil, unfinished()
+		}
 		return ours.record()
 	})
 	if err != nil {
+		if ran && ours.again != 0 {
+			return ours, nil
+		}
 		return answer{}, err
 	}
 	if ran && (!replayed || ours.kept != nil) { // what is not kept is told by whoever has it
@@ -53,6 +59,11 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 	a, err := answerOf(record, todo.revive)
 	a.finished = ran
 	return a, err
+}
+
+// unfinished keeps a key with its request, and no answer: the next repeat goes on with the work.
+func unfinished() error {
+	return alloc.Errorf(alloc.CodeBusy, "the work is not finished; repeat the request with the same Idempotency-Key").After(gatheringPause)
 }
 
 // needed is what the caller must be permitted, and on which name. Whether it is, the service says. Of a job that is its pool, and

@@ -10,7 +10,7 @@ import (
 func Routes(svc *alloc.Service) []Route {
 	a := api{svc}
 	var table []Route
-	for _, part := range [][]Route{a.allocation(), a.pools(), a.filling(), a.sequences(), a.credentials(), a.jobs(), a.upkeep()} {
+	for _, part := range [][]Route{a.allocation(), a.pools(), a.filling(), a.sequences(), a.credentials(), a.jobs(), a.rebuilds(), a.proof(), a.upkeep()} {
 		table = append(table, part...)
 	}
 	return table
@@ -155,6 +155,7 @@ func (a api) credentials() []Route {
 func jobNeeds() map[alloc.JobKind]alloc.Action {
 	return map[alloc.JobKind]alloc.Action{
 		alloc.JobExport: alloc.ActionExport, alloc.JobSeed: alloc.ActionSeed, alloc.JobCount: alloc.ActionRead,
+		alloc.JobRebuild: alloc.ActionManage, alloc.JobAudit: alloc.ActionManage, alloc.JobLog: alloc.ActionManage, alloc.JobRestore: alloc.ActionManage,
 	}
 }
 
@@ -176,6 +177,41 @@ func (a api) jobs() []Route {
 			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,
 			Keys: KeysAnswered, read: withoutBody(a.cancelJob),
 		},
+	}
+}
+
+// adminOf makes the routes by which an administrator has something done to what the path names that has no version of its own.
+func adminOf(on string) func(path, operation string, read reader) Route {
+	return func(path, operation string, read reader) Route {
+		return Route{Method: post, Path: path, Operation: operation, Function: FunctionAdmin, Need: alloc.ActionManage, On: on, Keys: KeysAnswered, read: read}
+	}
+}
+
+// rebuilds is the way back of pools and sequences that are damaged.
+func (a api) rebuilds() []Route {
+	onThePool, onTheSequence := adminOf(onPool), adminOf(onSequence)
+	return []Route{
+		{Method: get, Path: sequence + "/rebuild", Operation: "getRebuild", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence, read: plain(a.rebuild)},
+		onTheSequence(sequence+"/rebuild", "planRebuild", withBody(a.planRebuild)),
+		onTheSequence(sequence+"/rebuild/apply", "applyRebuild", withBody(a.applyRebuild)),
+		onTheSequence(sequence+"/rebuild/resume", "resumeRebuild", withBody(a.resumeRebuild)),
+		onTheSequence(sequence+"/rebuild/cancel", "cancelRebuild", withoutBody(a.cancelRebuild)),
+		{Method: get, Path: pool + "/evidence", Operation: "getEvidence", Function: FunctionAdmin, Need: alloc.ActionManage, On: onPool, read: plain(a.poolEvidence)},
+		onThePool(pool+"/rebuild", "rebuildPool", withBody(a.rebuildPool)),
+	}
+}
+
+// proof is what shows that all is well, and what is kept for the day when it is not.
+func (a api) proof() []Route {
+	onThePool, onTheSequence := adminOf(onPool), adminOf(onSequence)
+	return []Route{
+		onThePool(pool+"/audit", "auditPool", withBody(a.auditPool)),
+		onTheSequence(sequence+"/audit", "auditSequence", withBody(a.auditSequence)),
+		adminOf(Everything)("/v1/audit/verify", "verifyAudit", withBody(a.verifyTrail)),
+		onThePool(pool+"/log", "logPool", withBody(a.logPool)),
+		onTheSequence(sequence+"/log", "logSequence", withBody(a.logSequence)),
+		onThePool(pool+"/restore", "restorePool", withBody(a.restorePool)),
+		onTheSequence(sequence+"/restore", "restoreSequence", withBody(a.restoreSequence)),
 	}
 }
 

@@ -71,7 +71,7 @@ func newReceivedAnswer(j alloc.Job, warnings []string) receivedAnswer {
 	return receivedAnswer{newJobAnswer(j), append([]string{}, warnings...)}
 }
 
-// receivePart reads a part of a seeding's file, and keeps it.
+// receivePart reads a part of the file of a seeding or a restore, and keeps it.
 func (a api) receivePart(q request) (work, error) {
 	n, err := pathNumber(q, "input")
 	if err != nil {
@@ -82,9 +82,9 @@ func (a api) receivePart(q request) (work, error) {
 		return work{}, err
 	}
 	switch media {
-	case "text/csv", "text/plain", "application/octet-stream":
+	case "text/csv", "text/plain", "application/octet-stream", mediaLines:
 	default:
-		return work{}, alloc.Errorf(web.CodeUnsupportedMediaType, "send the part as it is, as application/octet-stream, text/csv or text/plain, and say which in Content-Type")
+		return work{}, alloc.Errorf(web.CodeUnsupportedMediaType, "send the part as it is, as application/octet-stream, text/csv, text/plain or "+mediaLines+", and say which in Content-Type")
 	}
 	data, err := web.ReadUpload(q.http, uploadAdvice)
 	if err != nil {
@@ -105,7 +105,7 @@ type startBody struct {
 
 func (b *startBody) fields() []field { return []field{whole("parts", &b.Parts)} }
 
-// startJob says that all parts of a seeding's file are there.
+// startJob says that all parts of a job's file are there.
 func (a api) startJob(ctx context.Context, q request, b startBody) (answer, error) {
 	if b.Parts < 1 {
 		return answer{}, alloc.Errorf(alloc.CodeInvalidRequest, "parts must be how many parts the file has, at least 1; it shows whether all of them have come")

@@ -14,24 +14,28 @@ type sequenceBody struct {
 	Config alloc.SequenceConfig
 }
 
-func (b *sequenceBody) fields() []field {
-	c := &b.Config
+func (b *sequenceBody) fields() []field { return sequenceFields("", &b.Config) }
+
+// sequenceFields are the members of a configuration. within is what their names have before them: see object.
+func sequenceFields(within string, c *alloc.SequenceConfig) []field {
 	return []field{
-		text("description", &c.Description),
-		number("start", func(n alloc.Number) error {
+		text(within+"description", &c.Description),
+		number(within+"start", func(n alloc.Number) error {
 			c.Start, c.StartAtZero = n, n == 0
 			return nil
 		}),
-		number("limit", func(n alloc.Number) error {
+		number(within+"limit", func(n alloc.Number) error {
 			if n == 0 { // the domain takes zero for "not given"
-				return alloc.Errorf(alloc.CodeInvalidConfig, "limit must be at least 1; leave it out for the highest number there is")
+				return alloc.Errorf(alloc.CodeInvalidConfig, "%slimit must be at least 1; leave it out for the highest number there is", within)
 			}
 			c.Limit = n
 			return nil
 		}),
-		positive("max_lease", &c.MaxLease),
-		positive("segment", &c.Segment),
-		flag("require_key", &c.RequireKey),
+		positive(within+"max_lease", &c.MaxLease),
+		positive(within+"segment", &c.Segment),
+		flag(within+"require_key", &c.RequireKey),
+		flag(within+"auto_rebuild", &c.AutoRebuild),
+		percent(within+"resume_share", &c.ResumeShare),
 	}
 }
 
@@ -42,6 +46,15 @@ type sequenceConfig struct {
 	MaxLease    alloc.Count  `json:"max_lease"`
 	Segment     alloc.Count  `json:"segment"`
 	RequireKey  bool         `json:"require_key"`
+	AutoRebuild bool         `json:"auto_rebuild"`
+	ResumeShare int          `json:"resume_share"`
+}
+
+func newSequenceConfig(c alloc.SequenceConfig) sequenceConfig {
+	return sequenceConfig{
+		Description: c.Description, Start: c.Start, Limit: c.Limit, MaxLease: c.MaxLease, Segment: c.Segment, RequireKey: c.RequireKey,
+		AutoRebuild: c.AutoRebuild, ResumeShare: c.ResumeShare,
+	}
 }
 
 type sequenceAnswer struct {
@@ -53,18 +66,29 @@ type sequenceAnswer struct {
 	End     alloc.Number        `json:"end,string"`  // last number
 	Created time.Time           `json:"created_at,omitzero"`
 	Period  alloc.SequenceName  `json:"period_of,omitzero"`
+	Share   int                 `json:"share,omitzero"`    // of a resuming one: percent of the callers that are served
+	Rebuild *rebuildMark        `json:"rebuild,omitempty"` // the one that is on; nil for none
 	Config  sequenceConfig      `json:"config"`
 }
 
+// rebuildMark says which rebuild is on, and where it was read, how far it is.
+type rebuildMark struct {
+	ID   alloc.JobID       `json:"id"`
+	Step alloc.RebuildStep `json:"step,omitzero"`
+}
+
 func newSequenceAnswer(s alloc.Sequence) sequenceAnswer {
-	c := s.Config
-	return sequenceAnswer{
-		Name: s.Name, State: s.State, Version: s.Version, Epoch: s.Epoch, Next: s.Next, End: c.Limit, Created: utc(s.Created),
-		Period: c.PeriodOf,
-		Config: sequenceConfig{
-			Description: c.Description, Start: c.Start, Limit: c.Limit, MaxLease: c.MaxLease, Segment: c.Segment, RequireKey: c.RequireKey,
-		},
+	a := sequenceAnswer{
+		Name: s.Name, State: s.State, Version: s.Version, Epoch: s.Epoch, Next: s.Next, End: s.Config.Limit, Created: utc(s.Created),
+		Period: s.Config.PeriodOf, Config: newSequenceConfig(s.Config),
 	}
+	if s.State == alloc.SequenceResuming {
+		a.Share = s.Share
+	}
+	if s.Rebuild != "" {
+		a.Rebuild = &rebuildMark{ID: s.Rebuild}
+	}
+	return a
 }
 
 // putSequence creates the sequence, or with If-Match changes it.
@@ -83,7 +107,17 @@ func (a api) sequence(ctx context.Context, q request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: newSequenceAnswer(s), version: s.Version}, nil
+	body := newSequenceAnswer(s)
+	if body.Rebuild != nil {
+		r, err := a.svc.Rebuild(ctx, s.Name)
+		if err != nil && !alloc.Is(err, alloc.CodeRebuildStep) { // there never was one
+			return answer{}, err
+		}
+		if r.ID == s.Rebuild {
+			body.Rebuild.Step = r.Step
+		}
+	}
+	return answer{status: http.StatusOK, body: body, version: s.Version}, nil
 }
 
 type sequencesAnswer struct {
@@ -105,6 +139,15 @@ var sequenceColumns = []column[sequenceAnswer]{
 	{"max_lease", func(s sequenceAnswer) string { return decimal(s.Config.MaxLease) }},
 	{"segment", func(s sequenceAnswer) string { return decimal(s.Config.Segment) }},
 	{"require_key", func(s sequenceAnswer) string { return strconv.FormatBool(s.Config.RequireKey) }},
+	{"auto_rebuild", func(s sequenceAnswer) string { return strconv.FormatBool(s.Config.AutoRebuild) }},
+	{"resume_share", func(s sequenceAnswer) string { return decimal(s.Config.ResumeShare) }},
+	{"share", func(s sequenceAnswer) string { return ifAny(s.Share) }},
+	{"rebuild", func(s sequenceAnswer) string {
+		if s.Rebuild == nil {
+			return ""
+		}
+		return string(s.Rebuild.ID)
+	}},
 	{"period_of", func(s sequenceAnswer) string { return string(s.Period) }},
 }
 
@@ -150,6 +193,14 @@ func (a api) deletedSequence(ctx context.Context, q request, told error) (alloc.
 // decimal writes a number in digits.
 func decimal[N alloc.Number | alloc.Count | alloc.Version | alloc.Epoch | alloc.Generation | int](n N) string {
 	return string(appendNumber(nil, alloc.Number(n)))
+}
+
+// ifAny is decimal, empty for 0.
+func ifAny[N alloc.Count | int](n N) string {
+	if n == 0 {
+		return ""
+	}
+	return decimal(n)
 }
 
 func appendNumber(b []byte, n alloc.Number) []byte { return strconv.AppendUint(b, uint64(n), 10) }

@@ -18,20 +18,23 @@ const (
 	maxFailed  = 100
 	maxJobs    = 50
 	maxRefills = 100
+	maxBuilds  = 50
 )
 
 type tendAnswer struct {
-	Swept   []sweepAnswer `json:"swept"`
-	Failed  []failedPool  `json:"failed"`
-	Left    int           `json:"left"` // pools that the time was over for; the next run goes on with them
-	Jobs    []tendedJob   `json:"jobs"`
-	Refills []tendedPool  `json:"refills"`
-	Open    int           `json:"open"`             // jobs that have not ended
-	Foreign int           `json:"foreign,omitzero"` // of these, those of a kind that this version does not know
-	Oldest  time.Time     `json:"oldest,omitzero"`  // when a step of the one of these that has stood still longest last went well
-	Sent    int           `json:"sent"`             // jobs that stood still, and were sent to the queue again
-	Unsent  int           `json:"unsent,omitzero"`  // those that were not
-	Omitted int           `json:"omitted,omitzero"` // entries that are left out, as there are too many
+	Swept    []sweepAnswer   `json:"swept"`
+	Failed   []failedPool    `json:"failed"`
+	Left     int             `json:"left"` // pools that the time was over for; the next run goes on with them
+	Jobs     []tendedJob     `json:"jobs"`
+	Refills  []tendedPool    `json:"refills"`
+	Rebuilds []tendedRebuild `json:"rebuilds"`
+	Unheard  int             `json:"unheard,omitzero"` // administrative steps that nobody has told the end of
+	Open     int             `json:"open"`             // jobs that have not ended
+	Foreign  int             `json:"foreign,omitzero"` // of these, those of a kind that this version does not know
+	Oldest   time.Time       `json:"oldest,omitzero"`  // when a step of the one of these that has stood still longest last went well
+	Sent     int             `json:"sent"`             // jobs that stood still, and were sent to the queue again
+	Unsent   int             `json:"unsent,omitzero"`  // those that were not
+	Omitted  int             `json:"omitted,omitzero"` // entries that are left out, as there are too many
 }
 
 type failedPool struct {
@@ -41,13 +44,14 @@ type failedPool struct {
 
 // tendedJob is a job that the run carried on, as it was left.
 type tendedJob struct {
-	ID      alloc.JobID    `json:"id"`
-	Kind    alloc.JobKind  `json:"kind"`
-	Pool    alloc.PoolName `json:"pool"`
-	State   alloc.JobState `json:"state"`
-	Steps   int            `json:"steps"`
-	Written alloc.Count    `json:"written"`         // IDs, or entries
-	Error   *partialError  `json:"error,omitempty"` // why the run went no further with it
+	ID       alloc.JobID        `json:"id"`
+	Kind     alloc.JobKind      `json:"kind"`
+	Pool     alloc.PoolName     `json:"pool,omitzero"`
+	Sequence alloc.SequenceName `json:"sequence,omitzero"`
+	State    alloc.JobState     `json:"state"`
+	Steps    int                `json:"steps"`
+	Written  alloc.Count        `json:"written"`         // IDs, or entries
+	Error    *partialError      `json:"error,omitempty"` // why the run went no further with it
 }
 
 // tendedPool is a pool with a generator, and what the run did to fill it.
@@ -59,10 +63,19 @@ type tendedPool struct {
 	Error   *partialError  `json:"error,omitempty"` // why the run went no further
 }
 
+// tendedRebuild is the rebuild of a sequence that the run began or carried on, as it was left.
+type tendedRebuild struct {
+	Sequence  alloc.SequenceName `json:"sequence"`
+	ID        alloc.JobID        `json:"id"`
+	Step      alloc.RebuildStep  `json:"step"`
+	Automatic bool               `json:"automatic"`
+}
+
 // tend does one run of the schedule's work.
 func (a api) tend(ctx context.Context, _ request) (answer, error) {
 	r, err := a.svc.Tend(ctx)
 	web.LogDry(ctx, web.Logger(ctx), r)
+	web.LogRebuilds(ctx, web.Logger(ctx), r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -74,6 +87,7 @@ func (a api) tend(ctx context.Context, _ request) (answer, error) {
 func newTendAnswer(ctx context.Context, r alloc.TendReport) tendAnswer {
 	a := tendAnswer{
 		Swept: []sweepAnswer{}, Failed: []failedPool{}, Left: r.Left, Jobs: []tendedJob{}, Refills: []tendedPool{},
+		Rebuilds: []tendedRebuild{}, Unheard: r.Unheard,
 		Open: r.Open, Foreign: r.Foreign, Oldest: utc(r.Oldest), Sent: r.Sent, Unsent: r.Unsent,
 	}
 	for _, s := range r.Swept {
@@ -84,10 +98,13 @@ func newTendAnswer(ctx context.Context, r alloc.TendReport) tendAnswer {
 	}
 	slices.SortFunc(a.Failed, func(x, y failedPool) int { return cmp.Compare(x.Pool, y.Pool) })
 	for _, j := range r.Jobs {
-		a.Jobs = append(a.Jobs, tendedJob{ID: j.Job.ID, Kind: j.Job.Kind, Pool: j.Job.Pool, State: j.Job.State, Steps: j.Steps, Written: j.IDs, Error: explained(ctx, j.Err)})
+		a.Jobs = append(a.Jobs, tendedJob{ID: j.Job.ID, Kind: j.Job.Kind, Pool: j.Job.Pool, Sequence: j.Job.Spec.Sequence, State: j.Job.State, Steps: j.Steps, Written: j.IDs, Error: explained(ctx, j.Err)})
 	}
 	for _, f := range r.Refills {
 		a.Refills = append(a.Refills, tendedPool{f.Pool, f.Added, f.Batches, f.Dry, explained(ctx, f.Err)})
+	}
+	for _, b := range r.Rebuilds {
+		a.Rebuilds = append(a.Rebuilds, tendedRebuild{b.Sequence, b.ID, b.Step, b.Auto})
 	}
 	return a
 }
@@ -108,9 +125,10 @@ func (a *tendAnswer) bound() {
 	a.Failed = a.Failed[:min(len(a.Failed), maxFailed)]
 	a.Jobs = a.Jobs[:min(len(a.Jobs), maxJobs)]
 	a.Refills = a.Refills[:min(len(a.Refills), maxRefills)]
+	a.Rebuilds = a.Rebuilds[:min(len(a.Rebuilds), maxBuilds)]
 	a.Omitted = all - a.entries()
 }
 
 func (a *tendAnswer) entries() int {
-	return len(a.Swept) + len(a.Failed) + len(a.Jobs) + len(a.Refills)
+	return len(a.Swept) + len(a.Failed) + len(a.Jobs) + len(a.Refills) + len(a.Rebuilds)
 }

@@ -74,11 +74,34 @@ const (
 	JobFormatText JobFormat = "text"
 )
 
+// Defines values for JobPolicy.
+const (
+	JobPolicyForget JobPolicy = "forget"
+	JobPolicyKeep   JobPolicy = "keep"
+)
+
+// Defines values for JobSource.
+const (
+	JobSourceBurn  JobSource = "burn"
+	JobSourceLog   JobSource = "log"
+	JobSourceTable JobSource = "table"
+)
+
+// Defines values for JobVerdict.
+const (
+	JobVerdictFindings JobVerdict = "findings"
+	JobVerdictHealthy  JobVerdict = "healthy"
+)
+
 // Defines values for JobKind.
 const (
-	JobKindCount  JobKind = "count"
-	JobKindExport JobKind = "export"
-	JobKindSeed   JobKind = "seed"
+	JobKindAudit   JobKind = "audit"
+	JobKindCount   JobKind = "count"
+	JobKindExport  JobKind = "export"
+	JobKindLog     JobKind = "log"
+	JobKindRebuild JobKind = "rebuild"
+	JobKindRestore JobKind = "restore"
+	JobKindSeed    JobKind = "seed"
 )
 
 // Defines values for JobState.
@@ -109,6 +132,12 @@ const (
 const (
 	PoolConfigPolicyForget PoolConfigPolicy = "forget"
 	PoolConfigPolicyKeep   PoolConfigPolicy = "keep"
+)
+
+// Defines values for PoolRebuildRequestPolicy.
+const (
+	PoolRebuildRequestPolicyForget PoolRebuildRequestPolicy = "forget"
+	PoolRebuildRequestPolicyKeep   PoolRebuildRequestPolicy = "keep"
 )
 
 // Defines values for PoolState.
@@ -142,8 +171,10 @@ const (
 	ProblemCodeKeyMismatch          ProblemCode = "key_mismatch"
 	ProblemCodeKeyRequired          ProblemCode = "key_required"
 	ProblemCodeMethodNotAllowed     ProblemCode = "method_not_allowed"
+	ProblemCodeNoEvidence           ProblemCode = "no_evidence"
 	ProblemCodeNotFound             ProblemCode = "not_found"
 	ProblemCodeNotOwner             ProblemCode = "not_owner"
+	ProblemCodePlanChanged          ProblemCode = "plan_changed"
 	ProblemCodePoolDamaged          ProblemCode = "pool_damaged"
 	ProblemCodePoolDeleted          ProblemCode = "pool_deleted"
 	ProblemCodePoolDraining         ProblemCode = "pool_draining"
@@ -153,11 +184,14 @@ const (
 	ProblemCodePoolPaused           ProblemCode = "pool_paused"
 	ProblemCodePoolRebuilding       ProblemCode = "pool_rebuilding"
 	ProblemCodeQuotaExceeded        ProblemCode = "quota_exceeded"
+	ProblemCodeRebuildStep          ProblemCode = "rebuild_step"
 	ProblemCodeSequenceDeleted      ProblemCode = "sequence_deleted"
 	ProblemCodeSequenceExhausted    ProblemCode = "sequence_exhausted"
 	ProblemCodeSequenceExists       ProblemCode = "sequence_exists"
 	ProblemCodeSequenceNotFound     ProblemCode = "sequence_not_found"
 	ProblemCodeSequencePaused       ProblemCode = "sequence_paused"
+	ProblemCodeSequenceRebuilding   ProblemCode = "sequence_rebuilding"
+	ProblemCodeSequenceResuming     ProblemCode = "sequence_resuming"
 	ProblemCodeSequenceStopped      ProblemCode = "sequence_stopped"
 	ProblemCodeThrottled            ProblemCode = "throttled"
 	ProblemCodeTooLarge             ProblemCode = "too_large"
@@ -169,11 +203,58 @@ const (
 	ProblemCodeVersionRequired      ProblemCode = "version_required"
 )
 
+// Defines values for RebuildSourcesKind.
+const (
+	Counter  RebuildSourcesKind = "counter"
+	Ledger   RebuildSourcesKind = "ledger"
+	Mark     RebuildSourcesKind = "mark"
+	Reported RebuildSourcesKind = "reported"
+	Samples  RebuildSourcesKind = "samples"
+	Window   RebuildSourcesKind = "window"
+)
+
+// Defines values for RebuildStep.
+const (
+	RebuildStepApplied   RebuildStep = "applied"
+	RebuildStepCancelled RebuildStep = "cancelled"
+	RebuildStepDone      RebuildStep = "done"
+	RebuildStepGathering RebuildStep = "gathering"
+	RebuildStepPlanned   RebuildStep = "planned"
+	RebuildStepResuming  RebuildStep = "resuming"
+	RebuildStepVerified  RebuildStep = "verified"
+)
+
 // Defines values for ReceivedJobFormat.
 const (
 	ReceivedJobFormatCsv  ReceivedJobFormat = "csv"
 	ReceivedJobFormatJSON ReceivedJobFormat = "json"
 	ReceivedJobFormatText ReceivedJobFormat = "text"
+)
+
+// Defines values for ReceivedJobPolicy.
+const (
+	ReceivedJobPolicyForget ReceivedJobPolicy = "forget"
+	ReceivedJobPolicyKeep   ReceivedJobPolicy = "keep"
+)
+
+// Defines values for ReceivedJobSource.
+const (
+	ReceivedJobSourceBurn  ReceivedJobSource = "burn"
+	ReceivedJobSourceLog   ReceivedJobSource = "log"
+	ReceivedJobSourceTable ReceivedJobSource = "table"
+)
+
+// Defines values for ReceivedJobVerdict.
+const (
+	ReceivedJobVerdictFindings ReceivedJobVerdict = "findings"
+	ReceivedJobVerdictHealthy  ReceivedJobVerdict = "healthy"
+)
+
+// Defines values for RestoreRequestSource.
+const (
+	RestoreRequestSourceBurn  RestoreRequestSource = "burn"
+	RestoreRequestSourceLog   RestoreRequestSource = "log"
+	RestoreRequestSourceTable RestoreRequestSource = "table"
 )
 
 // Defines values for SeedingRequestFormat.
@@ -184,10 +265,12 @@ const (
 
 // Defines values for SequenceState.
 const (
-	SequenceStateActive  SequenceState = "active"
-	SequenceStateDeleted SequenceState = "deleted"
-	SequenceStatePaused  SequenceState = "paused"
-	SequenceStateStopped SequenceState = "stopped"
+	SequenceStateActive   SequenceState = "active"
+	SequenceStateDeleted  SequenceState = "deleted"
+	SequenceStateFrozen   SequenceState = "frozen"
+	SequenceStatePaused   SequenceState = "paused"
+	SequenceStateResuming SequenceState = "resuming"
+	SequenceStateStopped  SequenceState = "stopped"
 )
 
 // Defines values for SettledState.
@@ -275,7 +358,18 @@ const (
 	ListSequenceSamplesParamsFormatJSON ListSequenceSamplesParamsFormat = "json"
 )
 
-// AuditList Examples: {"records":[{"action":"pool.pause","address":"192.0.2.1","at":"2026-11-29T12:00:00Z","client":"shop","detail":"","id":"20261129T120000.000000Z-EQ1BG4OTCV6VBF2LVRQHGGKD7O","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","result":"ok","target":"pool/vouchers"}]}
+// ApplyRequest defines model for ApplyRequest.
+type ApplyRequest struct {
+	// Confirm 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Confirm Name `json:"confirm"`
+
+	// Plan The `id` of the plan that you have looked at; another one is refused.
+	Plan string `json:"plan"`
+}
+
+// AuditList Examples: {"records":[{"action":"pool.pause","address":"192.0.2.1","after":"paused","at":"2026-11-29T12:00:00Z","before":"active","client":"shop","detail":"","hash":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","id":"20261129T120000.000000Z-EQ1BG4OTCV6VBF2LVRQHGGKD7O","month":"2026-11","position":"2","previous":"3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","result":"ok","role":"manage:vouchers","target":"pool/vouchers"}]}
 type AuditList struct {
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
@@ -290,8 +384,14 @@ type AuditList struct {
 		// Address Where the request came from.
 		Address string `json:"address"`
 
+		// After What it is since, in words; likewise.
+		After *string `json:"after,omitempty"`
+
 		// At When it was done.
 		At time.Time `json:"at"`
+
+		// Before What it was before, in words; absent where that is not known or there is no such thing.
+		Before *string `json:"before,omitempty"`
 
 		// Client Who did it.
 		//
@@ -301,20 +401,52 @@ type AuditList struct {
 		// Detail What was to change, in words.
 		Detail string `json:"detail"`
 
+		// Hash SHA-256 over all of it.
+		Hash *string `json:"hash,omitempty"`
+
 		// ID Names the step; it begins with the time.
 		ID string `json:"id"`
+
+		// Month The month in whose chain it stands; like the three that follow absent of a record from before there was a chain.
+		Month *string `json:"month,omitempty"`
+
+		// Plan The plan that was carried out; absent for none.
+		Plan *string `json:"plan,omitempty"`
+
+		// Position Its place in the chain, from 1.
+		Position *string `json:"position,omitempty"`
+
+		// Previous The hash of the record before it, also of another month; absent of the very first.
+		Previous *string `json:"previous,omitempty"`
+
+		// Reason Why, as the caller said; absent where nothing was said.
+		Reason *string `json:"reason,omitempty"`
 
 		// RequestID The `X-Request-Id` of the request that did it.
 		RequestID string `json:"request_id"`
 
-		// Result `ok`, or the code of the refusal.
+		// Result `ok`, the code of the refusal, or `unknown`, where the process ended before it could say.
 		Result string `json:"result"`
+
+		// Role By what right: the scopes of the caller. Empty in old records.
+		Role string `json:"role"`
 
 		// Target What it was done to: the kind of thing and its name.
 		//
 		// Examples: pool/vouchers
 		Target string `json:"target"`
 	} `json:"records"`
+}
+
+// AuditRequest defines model for AuditRequest.
+type AuditRequest struct {
+	// Sample How many in 100 of the IDs or leases are looked at.
+	Sample *int `json:"sample,omitempty"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
 }
 
 // Claim Examples: {"claimed_at":"2026-11-29T12:00:00Z","ids":["SPRING-7F3K"],"pool":"vouchers","state":"claimed","token":"EQ1BG4OTCV6VBF2LVRQHGGKD7O"}
@@ -527,6 +659,45 @@ type Description = string
 // Epoch Counts the rebuilds of a sequence, from 1.
 type Epoch = int64
 
+// Evidence What the head or the copy of the configuration says (`state`, `version`, `created_at`, `config`) is absent where both are lost.
+//
+// Examples: {"config":{"description":"spring vouchers","fold_case":false,"max_batch":10,"on_release":"return","policy":"keep","require_key":false},"configured":true,"created_at":"2026-11-29T12:00:00Z","damage":["the head of the queue is lost"],"head":false,"pool":"vouchers","published":0,"state":"active","version":1}
+type Evidence struct {
+	// Config The configuration, whole.
+	Config *StoredPoolConfig `json:"config,omitempty"`
+
+	// Configured The configuration is known, from the head or from its copy.
+	Configured bool `json:"configured"`
+
+	// CreatedAt When the pool was made.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Damage What is seen to be lost or damaged, in words; nothing on a healthy pool.
+	Damage []string `json:"damage"`
+
+	// Head The head of the queue is there and whole.
+	Head bool `json:"head"`
+
+	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Pool Name `json:"pool"`
+
+	// Published Pieces of the queue, or what the engine has in their place; 0 where that is not known.
+	Published int64 `json:"published"`
+
+	// Rebuilding The id of a job, or of a seeding. It is no secret.
+	//
+	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+	Rebuilding *JobID `json:"rebuilding,omitempty"`
+
+	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
+	State *PoolState `json:"state,omitempty"`
+
+	// Version Counts the changes of a configuration, from 1.
+	Version *Version `json:"version,omitempty"`
+}
+
 // ExportRequest defines model for ExportRequest.
 type ExportRequest struct {
 	// Format *csv*: a table. *json*: one object in each line.
@@ -700,6 +871,9 @@ type IDState string
 
 // Job Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","log":[],"of":"free","parts":1,"pool":"vouchers","started_at":"2026-11-29T12:00:03Z","state":"done","updated_at":"2026-11-29T12:00:05Z"}, {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":10000,"id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"count","log":[],"parts":0,"pool":"vouchers","started_at":"2026-11-29T12:00:00Z","state":"done","tally":{"claimed":8,"free":9990,"held":2,"retired":0,"returning":0},"updated_at":"2026-11-29T12:00:01Z","why":"month-end"}
 type Job struct {
+	// AtMost Of a restore that burns: how many free IDs it retires; absent for all.
+	AtMost *int64 `json:"at_most,omitempty"`
+
 	// Client Who did it.
 	//
 	// Examples: shop
@@ -708,7 +882,7 @@ type Job struct {
 	// CreatedAt When it was asked for.
 	CreatedAt time.Time `json:"created_at"`
 
-	// Done IDs written or counted, or entries of the file that were dealt with.
+	// Done IDs or leases that were written, counted or looked at, or entries of the file that were dealt with.
 	Done int64 `json:"done"`
 
 	// Eta When it is done, if it goes on as it has. Absent where that cannot be told.
@@ -716,6 +890,9 @@ type Job struct {
 
 	// Failure With the state `failed`, why.
 	Failure *string `json:"failure,omitempty"`
+
+	// FoldCase Of a rebuild, with `policy`.
+	FoldCase *bool `json:"fold_case,omitempty"`
 
 	// Format What an export writes them as, or what a seeding reads them from.
 	Format *JobFormat `json:"format,omitempty"`
@@ -725,7 +902,7 @@ type Job struct {
 	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 	ID JobID `json:"id"`
 
-	// Input Of a seeding: how its file is read, and what of it has come.
+	// Input Of a seeding: how its file is read, and what of it has come. Of a restore by a log: what of that has come.
 	Input *struct {
 		// Column The column that holds the IDs, as it was asked for.
 		Column *string `json:"column,omitempty"`
@@ -740,7 +917,8 @@ type Job struct {
 		Parts int `json:"parts"`
 	} `json:"input,omitempty"`
 
-	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+	// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 	Kind JobKind `json:"kind"`
 
 	// Log What happened to it, the last 20 events.
@@ -759,10 +937,30 @@ type Job struct {
 	// Parts Parts of the result that are there, numbered from 0; of an export that is done at least one, which may be empty.
 	Parts int `json:"parts"`
 
+	// Point Of a restore: the time of the backup.
+	Point *time.Time `json:"point,omitempty"`
+
+	// Policy Of a rebuild: the policy of a pool whose own was lost.
+	Policy *JobPolicy `json:"policy,omitempty"`
+
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Pool Name `json:"pool"`
+	Pool *Name `json:"pool,omitempty"`
+
+	// Sample Of an audit: how many in 100 of the IDs or leases it looks at.
+	Sample *int `json:"sample,omitempty"`
+
+	// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Sequence *Name `json:"sequence,omitempty"`
+
+	// Since Of a log: what was taken before is left out; absent for nothing.
+	Since *time.Time `json:"since,omitempty"`
+
+	// Source Of a restore: from what it is known what was taken after that.
+	Source *JobSource `json:"source,omitempty"`
 
 	// StartedAt When it began; absent before.
 	StartedAt *time.Time `json:"started_at,omitempty"`
@@ -772,7 +970,7 @@ type Job struct {
 	// be read.
 	State JobState `json:"state"`
 
-	// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
+	// Tally What the job has met so far: a seeding entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
 	Tally *Tally `json:"tally,omitempty"`
 
 	// Total What `done` will be at the end; absent where that is not known.
@@ -781,6 +979,9 @@ type Job struct {
 	// UpdatedAt When it last went on.
 	UpdatedAt time.Time `json:"updated_at"`
 
+	// Verdict Of an audit that is done.
+	Verdict *JobVerdict `json:"verdict,omitempty"`
+
 	// Why What it is for, as its maker said.
 	Why *string `json:"why,omitempty"`
 }
@@ -788,12 +989,22 @@ type Job struct {
 // JobFormat What an export writes them as, or what a seeding reads them from.
 type JobFormat string
 
+// JobPolicy Of a rebuild: the policy of a pool whose own was lost.
+type JobPolicy string
+
+// JobSource Of a restore: from what it is known what was taken after that.
+type JobSource string
+
+// JobVerdict Of an audit that is done.
+type JobVerdict string
+
 // JobID The id of a job, or of a seeding. It is no secret.
 //
 // Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 type JobID = string
 
-// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 type JobKind string
 
 // JobList Examples: {"jobs":[{"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","log":[],"of":"free","parts":1,"pool":"vouchers","started_at":"2026-11-29T12:00:03Z","state":"done","updated_at":"2026-11-29T12:00:05Z"}]}
@@ -902,6 +1113,17 @@ type Level struct {
 
 	// Seeded IDs ever added.
 	Seeded int64 `json:"seeded"`
+}
+
+// LogRequest defines model for LogRequest.
+type LogRequest struct {
+	// Since What was taken before is left out, unless it is held or on its way back; left out, nothing is.
+	Since *time.Time `json:"since,omitempty"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
 }
 
 // Marks Between which levels the pool is kept. Below the low mark it is filled up to the target by its generator; without one, the low mark
@@ -1069,6 +1291,9 @@ type PartialError struct {
 	// | `id_retired` | 409 | ID retired |
 	// | `credential_revoked` | 409 | Credential revoked |
 	// | `job_ended` | 409 | Job ended |
+	// | `rebuild_step` | 409 | Rebuild is at another step |
+	// | `plan_changed` | 409 | Plan changed |
+	// | `no_evidence` | 409 | No evidence |
 	// | `pool_exists` | 409 | Pool exists |
 	// | `sequence_exists` | 409 | Sequence exists |
 	// | `pool_exhausted` | 409 | Pool exhausted |
@@ -1090,6 +1315,8 @@ type PartialError struct {
 	// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 	// | `pool_damaged` | 503 | Pool damaged |
 	// | `sequence_stopped` | 503 | Sequence stopped |
+	// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+	// | `sequence_resuming` | 503 | Sequence is resuming |
 	// | `key_busy` | 503 | Idempotency-Key busy |
 	// | `busy` | 503 | Busy |
 	// | `throttled` | 503 | Throttled |
@@ -1187,6 +1414,28 @@ type PoolList struct {
 	Pools []Pool `json:"pools"`
 }
 
+// PoolRebuildRequest defines model for PoolRebuildRequest.
+type PoolRebuildRequest struct {
+	// Confirm 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Confirm Name `json:"confirm"`
+
+	// FoldCase With `policy`: IDs were brought to lower case.
+	FoldCase *bool `json:"fold_case,omitempty"`
+
+	// Policy Of a pool whose configuration is lost: what becomes of a claimed ID, as it was.
+	Policy *PoolRebuildRequestPolicy `json:"policy,omitempty"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
+
+// PoolRebuildRequestPolicy Of a pool whose configuration is lost: what becomes of a claimed ID, as it was.
+type PoolRebuildRequestPolicy string
+
 // PoolState *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
 type PoolState string
 
@@ -1245,6 +1494,9 @@ type Problem struct {
 	// | `id_retired` | 409 | ID retired |
 	// | `credential_revoked` | 409 | Credential revoked |
 	// | `job_ended` | 409 | Job ended |
+	// | `rebuild_step` | 409 | Rebuild is at another step |
+	// | `plan_changed` | 409 | Plan changed |
+	// | `no_evidence` | 409 | No evidence |
 	// | `pool_exists` | 409 | Pool exists |
 	// | `sequence_exists` | 409 | Sequence exists |
 	// | `pool_exhausted` | 409 | Pool exhausted |
@@ -1266,6 +1518,8 @@ type Problem struct {
 	// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 	// | `pool_damaged` | 503 | Pool damaged |
 	// | `sequence_stopped` | 503 | Sequence stopped |
+	// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+	// | `sequence_resuming` | 503 | Sequence is resuming |
 	// | `key_busy` | 503 | Idempotency-Key busy |
 	// | `busy` | 503 | Busy |
 	// | `throttled` | 503 | Throttled |
@@ -1308,6 +1562,9 @@ type Problem struct {
 		// | `id_retired` | 409 | ID retired |
 		// | `credential_revoked` | 409 | Credential revoked |
 		// | `job_ended` | 409 | Job ended |
+		// | `rebuild_step` | 409 | Rebuild is at another step |
+		// | `plan_changed` | 409 | Plan changed |
+		// | `no_evidence` | 409 | No evidence |
 		// | `pool_exists` | 409 | Pool exists |
 		// | `sequence_exists` | 409 | Sequence exists |
 		// | `pool_exhausted` | 409 | Pool exhausted |
@@ -1329,6 +1586,8 @@ type Problem struct {
 		// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 		// | `pool_damaged` | 503 | Pool damaged |
 		// | `sequence_stopped` | 503 | Sequence stopped |
+		// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+		// | `sequence_resuming` | 503 | Sequence is resuming |
 		// | `key_busy` | 503 | Idempotency-Key busy |
 		// | `busy` | 503 | Busy |
 		// | `throttled` | 503 | Throttled |
@@ -1392,6 +1651,9 @@ type Problem struct {
 // | `id_retired` | 409 | ID retired |
 // | `credential_revoked` | 409 | Credential revoked |
 // | `job_ended` | 409 | Job ended |
+// | `rebuild_step` | 409 | Rebuild is at another step |
+// | `plan_changed` | 409 | Plan changed |
+// | `no_evidence` | 409 | No evidence |
 // | `pool_exists` | 409 | Pool exists |
 // | `sequence_exists` | 409 | Sequence exists |
 // | `pool_exhausted` | 409 | Pool exhausted |
@@ -1413,14 +1675,246 @@ type Problem struct {
 // | `pool_rebuilding` | 503 | Pool is being rebuilt |
 // | `pool_damaged` | 503 | Pool damaged |
 // | `sequence_stopped` | 503 | Sequence stopped |
+// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+// | `sequence_resuming` | 503 | Sequence is resuming |
 // | `key_busy` | 503 | Idempotency-Key busy |
 // | `busy` | 503 | Busy |
 // | `throttled` | 503 | Throttled |
 // | `unavailable` | 503 | Unavailable |
 type ProblemCode string
 
+// Rebuild Examples: {"automatic":false,"client":"shop","config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"epoch":1,"id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","ledger":{"damaged":0,"entries":7,"epoch":1,"highest":"1200","overlaps":0,"reach":"1200","unproven":0,"whole":true},"log":[],"margin":1000,"plan":{"burned":"1300","epoch":2,"floor":"1201","id":"5f0c1f0f6d4e4b8a9c1d2e3f40516273","next":"2201"},"reported":"1000","sequence":"invoices","sources":[{"kind":"counter","known":true,"last":"900"},{"kind":"ledger","known":true,"last":"1200"},{"kind":"reported","known":true,"last":"1000"},{"at":"2026-11-29T11:59:00Z","kind":"mark","known":true,"last":"1200"},{"at":"2026-11-29T11:59:00Z","kind":"samples","known":true,"last":"1200"},{"kind":"window","known":false}],"started_at":"2026-11-29T12:00:00Z","step":"planned","updated_at":"2026-11-29T12:00:01Z","was":"stopped","why":"the counter is behind its leases"}
+type Rebuild struct {
+	// AppliedAt When the plan was applied; absent before.
+	AppliedAt *time.Time `json:"applied_at,omitempty"`
+
+	// Automatic The schedule began it by itself.
+	Automatic bool `json:"automatic"`
+
+	// Client Who did it.
+	//
+	// Examples: shop
+	Client ClientID `json:"client"`
+
+	// Config The configuration, whole.
+	Config StoredSequenceConfig `json:"config"`
+
+	// Epoch Counts the rebuilds of a sequence, from 1.
+	Epoch *Epoch `json:"epoch,omitempty"`
+
+	// ID The id of a rebuild of a sequence. It is no secret.
+	//
+	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+	ID RebuildID `json:"id"`
+
+	// Ledger What was read of the ledger until now.
+	Ledger struct {
+		// Damaged Of these, such that cannot be read.
+		Damaged int64 `json:"damaged"`
+
+		// Entries Leases.
+		Entries int64 `json:"entries"`
+
+		// Epoch Counts the rebuilds of a sequence, from 1.
+		Epoch *Epoch `json:"epoch,omitempty"`
+
+		// Highest A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Highest *Number `json:"highest,omitempty"`
+
+		// Overlaps Leases that overlap one before.
+		Overlaps int64 `json:"overlaps"`
+
+		// Reach A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Reach *Number `json:"reach,omitempty"`
+
+		// Unproven Of these, such that never left the house.
+		Unproven int64 `json:"unproven"`
+
+		// Whole It was read to its end.
+		Whole bool `json:"whole"`
+	} `json:"ledger"`
+
+	// Log What happened to it, the last 20 events.
+	Log []struct {
+		// At When.
+		At time.Time `json:"at"`
+
+		// Text What. For people.
+		Text string `json:"text"`
+	} `json:"log"`
+
+	// Margin How many numbers are left out above the highest source.
+	Margin int64 `json:"margin"`
+
+	// Plan Where the counter is to stand. Absent before there is one.
+	Plan *struct {
+		// Burned A number of a sequence, or the one after its last, 0 to 2^63.
+		//
+		// Examples: 1001
+		Burned Position `json:"burned"`
+
+		// Epoch Counts the rebuilds of a sequence, from 1.
+		Epoch Epoch `json:"epoch"`
+
+		// Floor A number of a sequence, or the one after its last, 0 to 2^63.
+		//
+		// Examples: 1001
+		Floor Position `json:"floor"`
+
+		// ID Names this very plan; other evidence makes another one.
+		ID string `json:"id"`
+
+		// Next A number of a sequence, or the one after its last, 0 to 2^63.
+		//
+		// Examples: 1001
+		Next Position `json:"next"`
+	} `json:"plan,omitempty"`
+
+	// Reported A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Reported *Number `json:"reported,omitempty"`
+
+	// ResumedAt When callers were first served again; absent before.
+	ResumedAt *time.Time `json:"resumed_at,omitempty"`
+
+	// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Sequence Name `json:"sequence"`
+
+	// Share How many in 100 callers are served first, or are served now.
+	Share *int `json:"share,omitempty"`
+
+	// Since What was leased after this may be missing from the ledger.
+	Since *time.Time `json:"since,omitempty"`
+
+	// Sources What each source says of where the sequence stands, whether it knows anything or not.
+	Sources []struct {
+		// At When it was so; absent for now.
+		At *time.Time `json:"at,omitempty"`
+
+		// Kind *counter*: the position itself, never enough. *ledger*: the highest lease. *reported*: what the request said. *mark*: the high-water mark, which
+		// is kept apart. *samples*: the newest sample. *window*: what may have been leased since `since`, by the highest rate known, doubled.
+		Kind RebuildSourcesKind `json:"kind"`
+
+		// Known It says something.
+		Known bool `json:"known"`
+
+		// Last A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Last *Number `json:"last,omitempty"`
+
+		// Note In words. For people.
+		Note *string `json:"note,omitempty"`
+	} `json:"sources"`
+
+	// StartedAt When it began.
+	StartedAt time.Time `json:"started_at"`
+
+	// Step *gathering*: the sequence is frozen, and the ledger is being read. *planned*: there is a plan, to be applied. *applied*: the counter stands where the plan says, and is being
+	// verified. *verified*: it can be resumed. *resuming*: a share of the callers is served. *done*: all of them are. *cancelled*: before it was applied.
+	Step RebuildStep `json:"step"`
+
+	// Tested The numbers that were leased as a test; nobody gets them. Absent before that.
+	Tested *struct {
+		// End A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		End Number `json:"end"`
+
+		// Start A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Start Number `json:"start"`
+	} `json:"tested,omitempty"`
+
+	// UpdatedAt When it last went on.
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// Was *active*; *paused*: leases are refused; *stopped*: its counter contradicts its ledger, and it hands out nothing until it is
+	// rebuilt; *frozen*: a rebuild is on, and it hands out nothing; *resuming*: it was rebuilt, and serves a share of its callers; *deleted*: for good.
+	Was SequenceState `json:"was"`
+
+	// Why What it is for, as who began it said.
+	Why *string `json:"why,omitempty"`
+}
+
+// RebuildSourcesKind *counter*: the position itself, never enough. *ledger*: the highest lease. *reported*: what the request said. *mark*: the high-water mark, which
+// is kept apart. *samples*: the newest sample. *window*: what may have been leased since `since`, by the highest rate known, doubled.
+type RebuildSourcesKind string
+
+// RebuildConfig defines model for RebuildConfig.
+type RebuildConfig struct {
+	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it.
+	AutoRebuild *bool `json:"auto_rebuild,omitempty"`
+
+	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
+	Description *Description `json:"description,omitempty"`
+
+	// Limit A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Limit *Number `json:"limit,omitempty"`
+
+	// MaxLease Most numbers that one lease may take.
+	MaxLease *int64 `json:"max_lease,omitempty"`
+
+	// RequireKey Leases and `next` without an `Idempotency-Key` are refused.
+	RequireKey *bool `json:"require_key,omitempty"`
+
+	// ResumeShare How many in 100 callers a rebuilt sequence serves first; 100 for all of them at once.
+	ResumeShare *int `json:"resume_share,omitempty"`
+
+	// Segment How many numbers a process leases at once in order to answer `next`.
+	Segment *int64 `json:"segment,omitempty"`
+
+	// Start A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Start *Number `json:"start,omitempty"`
+}
+
+// RebuildID The id of a rebuild of a sequence. It is no secret.
+//
+// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+type RebuildID = string
+
+// RebuildRequest defines model for RebuildRequest.
+type RebuildRequest struct {
+	Config *RebuildConfig `json:"config,omitempty"`
+
+	// Margin How many numbers are left out above the highest that any source says is used.
+	Margin *int64 `json:"margin,omitempty"`
+
+	// Reported A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Reported *Number `json:"reported,omitempty"`
+
+	// Since What was leased after this may be missing from the ledger, as after a backup was restored; left out, nothing is.
+	Since *time.Time `json:"since,omitempty"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
+
+// RebuildStep *gathering*: the sequence is frozen, and the ledger is being read. *planned*: there is a plan, to be applied. *applied*: the counter stands where the plan says, and is being
+// verified. *verified*: it can be resumed. *resuming*: a share of the callers is served. *done*: all of them are. *cancelled*: before it was applied.
+type RebuildStep string
+
 // ReceivedJob Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":0,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","input":{"column":"code","lines":250001,"parts":1},"kind":"seed","log":[],"parts":0,"pool":"vouchers","state":"receiving","tally":{"added":0,"conflict":0,"duplicate":0,"invalid":0},"total":250000,"updated_at":"2026-11-29T12:00:05Z","warnings":[]}
 type ReceivedJob struct {
+	// AtMost Of a restore that burns: how many free IDs it retires; absent for all.
+	AtMost *int64 `json:"at_most,omitempty"`
+
 	// Client Who did it.
 	//
 	// Examples: shop
@@ -1429,7 +1923,7 @@ type ReceivedJob struct {
 	// CreatedAt When it was asked for.
 	CreatedAt time.Time `json:"created_at"`
 
-	// Done IDs written or counted, or entries of the file that were dealt with.
+	// Done IDs or leases that were written, counted or looked at, or entries of the file that were dealt with.
 	Done int64 `json:"done"`
 
 	// Eta When it is done, if it goes on as it has. Absent where that cannot be told.
@@ -1437,6 +1931,9 @@ type ReceivedJob struct {
 
 	// Failure With the state `failed`, why.
 	Failure *string `json:"failure,omitempty"`
+
+	// FoldCase Of a rebuild, with `policy`.
+	FoldCase *bool `json:"fold_case,omitempty"`
 
 	// Format What an export writes them as, or what a seeding reads them from.
 	Format *ReceivedJobFormat `json:"format,omitempty"`
@@ -1446,7 +1943,7 @@ type ReceivedJob struct {
 	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 	ID JobID `json:"id"`
 
-	// Input Of a seeding: how its file is read, and what of it has come.
+	// Input Of a seeding: how its file is read, and what of it has come. Of a restore by a log: what of that has come.
 	Input *struct {
 		// Column The column that holds the IDs, as it was asked for.
 		Column *string `json:"column,omitempty"`
@@ -1461,7 +1958,8 @@ type ReceivedJob struct {
 		Parts int `json:"parts"`
 	} `json:"input,omitempty"`
 
-	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+	// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 	Kind JobKind `json:"kind"`
 
 	// Log What happened to it, the last 20 events.
@@ -1480,10 +1978,30 @@ type ReceivedJob struct {
 	// Parts Parts of the result that are there, numbered from 0; of an export that is done at least one, which may be empty.
 	Parts int `json:"parts"`
 
+	// Point Of a restore: the time of the backup.
+	Point *time.Time `json:"point,omitempty"`
+
+	// Policy Of a rebuild: the policy of a pool whose own was lost.
+	Policy *ReceivedJobPolicy `json:"policy,omitempty"`
+
 	// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
 	// Examples: vouchers
-	Pool Name `json:"pool"`
+	Pool *Name `json:"pool,omitempty"`
+
+	// Sample Of an audit: how many in 100 of the IDs or leases it looks at.
+	Sample *int `json:"sample,omitempty"`
+
+	// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Sequence *Name `json:"sequence,omitempty"`
+
+	// Since Of a log: what was taken before is left out; absent for nothing.
+	Since *time.Time `json:"since,omitempty"`
+
+	// Source Of a restore: from what it is known what was taken after that.
+	Source *ReceivedJobSource `json:"source,omitempty"`
 
 	// StartedAt When it began; absent before.
 	StartedAt *time.Time `json:"started_at,omitempty"`
@@ -1493,7 +2011,7 @@ type ReceivedJob struct {
 	// be read.
 	State JobState `json:"state"`
 
-	// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
+	// Tally What the job has met so far: a seeding entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
 	Tally *Tally `json:"tally,omitempty"`
 
 	// Total What `done` will be at the end; absent where that is not known.
@@ -1501,6 +2019,9 @@ type ReceivedJob struct {
 
 	// UpdatedAt When it last went on.
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// Verdict Of an audit that is done.
+	Verdict *ReceivedJobVerdict `json:"verdict,omitempty"`
 
 	// Warnings Where the file may be meant in another way.
 	Warnings []string `json:"warnings"`
@@ -1511,6 +2032,15 @@ type ReceivedJob struct {
 
 // ReceivedJobFormat What an export writes them as, or what a seeding reads them from.
 type ReceivedJobFormat string
+
+// ReceivedJobPolicy Of a rebuild: the policy of a pool whose own was lost.
+type ReceivedJobPolicy string
+
+// ReceivedJobSource Of a restore: from what it is known what was taken after that.
+type ReceivedJobSource string
+
+// ReceivedJobVerdict Of an audit that is done.
+type ReceivedJobVerdict string
 
 // Refill Examples: {"filling":true,"pool":"vouchers","updated_at":"2026-11-29T12:00:00Z","waiting":500}
 type Refill struct {
@@ -1554,6 +2084,37 @@ type RefillStatus struct {
 //
 // Examples: OY4UTPLYQ6FSWQEB2ZLHVQ5WXK
 type RequestID = string
+
+// RestoreRequest defines model for RestoreRequest.
+type RestoreRequest struct {
+	// AtMost Of *burn* on a pool: how many free IDs are retired; left out, all.
+	AtMost *int64 `json:"at_most,omitempty"`
+
+	// Confirm 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Confirm Name `json:"confirm"`
+
+	// Point The time of the backup that was restored.
+	Point time.Time `json:"point"`
+
+	// Source From what it is known what was taken after the point.
+	Source RestoreRequestSource `json:"source"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
+
+// RestoreRequestSource From what it is known what was taken after the point.
+type RestoreRequestSource string
+
+// ResumeRequest defines model for ResumeRequest.
+type ResumeRequest struct {
+	// Share How many in 100 callers are served; left out, what the configuration says.
+	Share *int `json:"share,omitempty"`
+}
 
 // RotateRequest defines model for RotateRequest.
 type RotateRequest struct {
@@ -1662,7 +2223,7 @@ type SeedingRequest struct {
 // SeedingRequestFormat *csv*: a table. *text*: one ID a line.
 type SeedingRequestFormat string
 
-// Sequence Examples: {"config":{"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}
+// Sequence Examples: {"config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}
 type Sequence struct {
 	// Config The configuration, whole.
 	Config StoredSequenceConfig `json:"config"`
@@ -1693,8 +2254,23 @@ type Sequence struct {
 	// Examples: vouchers
 	PeriodOf *Name `json:"period_of,omitempty"`
 
+	// Rebuild The rebuild that is on; absent while there is none.
+	Rebuild *struct {
+		// ID The id of a rebuild of a sequence. It is no secret.
+		//
+		// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+		ID RebuildID `json:"id"`
+
+		// Step *gathering*: the sequence is frozen, and the ledger is being read. *planned*: there is a plan, to be applied. *applied*: the counter stands where the plan says, and is being
+		// verified. *verified*: it can be resumed. *resuming*: a share of the callers is served. *done*: all of them are. *cancelled*: before it was applied.
+		Step *RebuildStep `json:"step,omitempty"`
+	} `json:"rebuild,omitempty"`
+
+	// Share While it is resuming: how many in 100 callers are served.
+	Share *int `json:"share,omitempty"`
+
 	// State *active*; *paused*: leases are refused; *stopped*: its counter contradicts its ledger, and it hands out nothing until it is
-	// rebuilt; *deleted*: for good.
+	// rebuilt; *frozen*: a rebuild is on, and it hands out nothing; *resuming*: it was rebuilt, and serves a share of its callers; *deleted*: for good.
 	State SequenceState `json:"state"`
 
 	// Version Counts the changes of a configuration, from 1.
@@ -1703,6 +2279,9 @@ type Sequence struct {
 
 // SequenceConfig defines model for SequenceConfig.
 type SequenceConfig struct {
+	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it.
+	AutoRebuild *bool `json:"auto_rebuild,omitempty"`
+
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description *Description `json:"description,omitempty"`
 
@@ -1717,6 +2296,9 @@ type SequenceConfig struct {
 	// RequireKey Leases and `next` without an `Idempotency-Key` are refused.
 	RequireKey *bool `json:"require_key,omitempty"`
 
+	// ResumeShare How many in 100 callers a rebuilt sequence serves first; 100 for all of them at once.
+	ResumeShare *int `json:"resume_share,omitempty"`
+
 	// Segment How many numbers a process leases at once in order to answer `next`.
 	Segment *int64 `json:"segment,omitempty"`
 
@@ -1726,7 +2308,7 @@ type SequenceConfig struct {
 	Start *Number `json:"start,omitempty"`
 }
 
-// SequenceList Examples: {"sequences":[{"config":{"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}]}
+// SequenceList Examples: {"sequences":[{"config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}]}
 type SequenceList struct {
 	// NextCursor What to send as `cursor` to go on. Absent on the last page.
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
@@ -1736,7 +2318,7 @@ type SequenceList struct {
 }
 
 // SequenceState *active*; *paused*: leases are refused; *stopped*: its counter contradicts its ledger, and it hands out nothing until it is
-// rebuilt; *deleted*: for good.
+// rebuilt; *frozen*: a rebuild is on, and it hands out nothing; *resuming*: it was rebuilt, and serves a share of its callers; *deleted*: for good.
 type SequenceState string
 
 // SettleRequest defines model for SettleRequest.
@@ -1828,6 +2410,9 @@ type StoredPoolConfigPolicy string
 
 // StoredSequenceConfig The configuration, whole.
 type StoredSequenceConfig struct {
+	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it.
+	AutoRebuild bool `json:"auto_rebuild"`
+
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
 	Description Description `json:"description"`
 
@@ -1841,6 +2426,9 @@ type StoredSequenceConfig struct {
 
 	// RequireKey Leases and `next` without an `Idempotency-Key` are refused.
 	RequireKey bool `json:"require_key"`
+
+	// ResumeShare How many in 100 callers a rebuilt sequence serves first; 100 for all of them at once.
+	ResumeShare int `json:"resume_share"`
 
 	// Segment How many numbers a process leases at once in order to answer `next`.
 	Segment int64 `json:"segment"`
@@ -1880,10 +2468,16 @@ type Sweep struct {
 	Writes int64 `json:"writes"`
 }
 
-// Tally What the job has met so far: a seeding entries by their outcome, a count IDs by their state.
+// Tally What the job has met so far: a seeding entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
 type Tally struct {
 	// Added New in the pool, and free.
 	Added *int64 `json:"added,omitempty"`
+
+	// Burned IDs that a restore has retired.
+	Burned *int64 `json:"burned,omitempty"`
+
+	// Carried IDs or leases that a restore has carried forward.
+	Carried *int64 `json:"carried,omitempty"`
 
 	// Claimed IDs taken for good.
 	Claimed *int64 `json:"claimed,omitempty"`
@@ -1894,6 +2488,9 @@ type Tally struct {
 	// Duplicate In the pool already and free, or in the file before.
 	Duplicate *int64 `json:"duplicate,omitempty"`
 
+	// Findings What an audit has found, all of it.
+	Findings *int64 `json:"findings,omitempty"`
+
 	// Free IDs to be had.
 	Free *int64 `json:"free,omitempty"`
 
@@ -1903,6 +2500,9 @@ type Tally struct {
 	// Invalid No IDs.
 	Invalid *int64 `json:"invalid,omitempty"`
 
+	// Lost IDs that were listed and are gone; a rebuild retires them.
+	Lost *int64 `json:"lost,omitempty"`
+
 	// Retired IDs that nobody ever has again.
 	Retired *int64 `json:"retired,omitempty"`
 
@@ -1910,7 +2510,7 @@ type Tally struct {
 	Returning *int64 `json:"returning,omitempty"`
 }
 
-// Tended Examples: {"failed":[],"jobs":[],"left":0,"open":0,"refills":[{"added":500,"batches":1,"pool":"vouchers"}],"sent":0,"swept":[{"calls":21,"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0,"writes":6}]}
+// Tended Examples: {"failed":[],"jobs":[],"left":0,"open":0,"rebuilds":[],"refills":[{"added":500,"batches":1,"pool":"vouchers"}],"sent":0,"swept":[{"calls":21,"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0,"writes":6}]}
 type Tended struct {
 	// Failed The pools that could not be swept. They do not stop the others.
 	Failed []struct {
@@ -1939,6 +2539,9 @@ type Tended struct {
 		// | `id_retired` | 409 | ID retired |
 		// | `credential_revoked` | 409 | Credential revoked |
 		// | `job_ended` | 409 | Job ended |
+		// | `rebuild_step` | 409 | Rebuild is at another step |
+		// | `plan_changed` | 409 | Plan changed |
+		// | `no_evidence` | 409 | No evidence |
 		// | `pool_exists` | 409 | Pool exists |
 		// | `sequence_exists` | 409 | Sequence exists |
 		// | `pool_exhausted` | 409 | Pool exhausted |
@@ -1960,6 +2563,8 @@ type Tended struct {
 		// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 		// | `pool_damaged` | 503 | Pool damaged |
 		// | `sequence_stopped` | 503 | Sequence stopped |
+		// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+		// | `sequence_resuming` | 503 | Sequence is resuming |
 		// | `key_busy` | 503 | Idempotency-Key busy |
 		// | `busy` | 503 | Busy |
 		// | `throttled` | 503 | Throttled |
@@ -2007,6 +2612,9 @@ type Tended struct {
 			// | `id_retired` | 409 | ID retired |
 			// | `credential_revoked` | 409 | Credential revoked |
 			// | `job_ended` | 409 | Job ended |
+			// | `rebuild_step` | 409 | Rebuild is at another step |
+			// | `plan_changed` | 409 | Plan changed |
+			// | `no_evidence` | 409 | No evidence |
 			// | `pool_exists` | 409 | Pool exists |
 			// | `sequence_exists` | 409 | Sequence exists |
 			// | `pool_exhausted` | 409 | Pool exhausted |
@@ -2028,6 +2636,8 @@ type Tended struct {
 			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 			// | `pool_damaged` | 503 | Pool damaged |
 			// | `sequence_stopped` | 503 | Sequence stopped |
+			// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+			// | `sequence_resuming` | 503 | Sequence is resuming |
 			// | `key_busy` | 503 | Idempotency-Key busy |
 			// | `busy` | 503 | Busy |
 			// | `throttled` | 503 | Throttled |
@@ -2043,13 +2653,19 @@ type Tended struct {
 		// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 		ID JobID `json:"id"`
 
-		// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs.
+		// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+		// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 		Kind JobKind `json:"kind"`
 
 		// Pool 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 		//
 		// Examples: vouchers
-		Pool Name `json:"pool"`
+		Pool *Name `json:"pool,omitempty"`
+
+		// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+		//
+		// Examples: vouchers
+		Sequence *Name `json:"sequence,omitempty"`
 
 		// State *receiving*: its file is on the way in. *queued*: it waits for a worker. *running*: some of it is done. *done*: all of it is.
 		// *failed*: `failure` says why. *cancelled*: somebody ended it, or its file did not come. *damaged*: in lists alone, its record cannot
@@ -2072,6 +2688,26 @@ type Tended struct {
 
 	// Open Jobs that have not ended.
 	Open int `json:"open"`
+
+	// Rebuilds The rebuilds of sequences that the run began or carried on, as it left them.
+	Rebuilds []struct {
+		// Automatic The schedule began it by itself.
+		Automatic bool `json:"automatic"`
+
+		// ID The id of a rebuild of a sequence. It is no secret.
+		//
+		// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
+		ID RebuildID `json:"id"`
+
+		// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+		//
+		// Examples: vouchers
+		Sequence Name `json:"sequence"`
+
+		// Step *gathering*: the sequence is frozen, and the ledger is being read. *planned*: there is a plan, to be applied. *applied*: the counter stands where the plan says, and is being
+		// verified. *verified*: it can be resumed. *resuming*: a share of the callers is served. *done*: all of them are. *cancelled*: before it was applied.
+		Step RebuildStep `json:"step"`
+	} `json:"rebuilds"`
 
 	// Refills The pools with a generator, with what was done to fill them.
 	Refills []struct {
@@ -2110,6 +2746,9 @@ type Tended struct {
 			// | `id_retired` | 409 | ID retired |
 			// | `credential_revoked` | 409 | Credential revoked |
 			// | `job_ended` | 409 | Job ended |
+			// | `rebuild_step` | 409 | Rebuild is at another step |
+			// | `plan_changed` | 409 | Plan changed |
+			// | `no_evidence` | 409 | No evidence |
 			// | `pool_exists` | 409 | Pool exists |
 			// | `sequence_exists` | 409 | Sequence exists |
 			// | `pool_exhausted` | 409 | Pool exhausted |
@@ -2131,6 +2770,8 @@ type Tended struct {
 			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 			// | `pool_damaged` | 503 | Pool damaged |
 			// | `sequence_stopped` | 503 | Sequence stopped |
+			// | `sequence_rebuilding` | 503 | Sequence is being rebuilt |
+			// | `sequence_resuming` | 503 | Sequence is resuming |
 			// | `key_busy` | 503 | Idempotency-Key busy |
 			// | `busy` | 503 | Busy |
 			// | `throttled` | 503 | Throttled |
@@ -2153,6 +2794,9 @@ type Tended struct {
 	// Swept The pools that were swept, with what was done.
 	Swept []Sweep `json:"swept"`
 
+	// Unheard Administrative steps whose process ended before it could say how they ended; the audit has them as `unknown`.
+	Unheard *int `json:"unheard,omitempty"`
+
 	// Unsent Jobs that stood still, and were not sent, as the time was over.
 	Unsent *int `json:"unsent,omitempty"`
 }
@@ -2161,6 +2805,14 @@ type Tended struct {
 //
 // Examples: EQ1BG4OTCV6VBF2LVRQHGGKD7O
 type Token = string
+
+// VerifyRequest defines model for VerifyRequest.
+type VerifyRequest struct {
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
 
 // Version Counts the changes of a configuration, from 1.
 type Version = int64
@@ -2248,7 +2900,7 @@ type BadTake = Problem
 // ChangedPool Examples: {"config":{"description":"spring vouchers","fold_case":false,"max_batch":10,"on_release":"return","policy":"keep","require_key":false},"created_at":"2026-11-29T12:00:00Z","level":{"available":9990,"claimed":8,"counted_at":"2026-11-29T11:59:30Z","forgotten":0,"held":2,"retired":0,"returning":0,"seeded":10000},"name":"vouchers","state":"active","version":1}
 type ChangedPool = Pool
 
-// ChangedSequence Examples: {"config":{"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}
+// ChangedSequence Examples: {"config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}
 type ChangedSequence = Sequence
 
 // CredentialNotFound What went wrong, by RFC 9457.
@@ -2413,6 +3065,14 @@ type ListAuditParams struct {
 // ListAuditParamsFormat defines parameters for ListAudit.
 type ListAuditParamsFormat string
 
+// VerifyAuditParams defines parameters for VerifyAudit.
+type VerifyAuditParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListCredentialsParams defines parameters for ListCredentials.
 type ListCredentialsParams struct {
 	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
@@ -2551,6 +3211,14 @@ type PutPoolParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// AuditPoolParams defines parameters for AuditPool.
+type AuditPoolParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ClaimParams defines parameters for Claim.
 type ClaimParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
@@ -2600,6 +3268,14 @@ type InspectIDParams struct {
 	ID ID `form:"id" json:"id"`
 }
 
+// LogPoolParams defines parameters for LogPool.
+type LogPoolParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // PausePoolParams defines parameters for PausePool.
 type PausePoolParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
@@ -2611,8 +3287,24 @@ type PausePoolParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// RebuildPoolParams defines parameters for RebuildPool.
+type RebuildPoolParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ReleaseParams defines parameters for Release.
 type ReleaseParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RestorePoolParams defines parameters for RestorePool.
+type RestorePoolParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
 	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
 	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
@@ -2731,6 +3423,14 @@ type PutSequenceParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// AuditSequenceParams defines parameters for AuditSequence.
+type AuditSequenceParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListLeasesParams defines parameters for ListLeases.
 type ListLeasesParams struct {
 	// Cursor Where to go on, the `next_cursor` of the page before, as it was given. It has at most 300 letters, digits, `_` and `-`.
@@ -2755,6 +3455,14 @@ type LeaseParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// LogSequenceParams defines parameters for LogSequence.
+type LogSequenceParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // NextParams defines parameters for Next.
 type NextParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
@@ -2772,6 +3480,46 @@ type PauseSequenceParams struct {
 
 	// IfMatch The version that you change, the `ETag` of your last look, with its quotes. One, not weak, not `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PlanRebuildParams defines parameters for PlanRebuild.
+type PlanRebuildParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ApplyRebuildParams defines parameters for ApplyRebuild.
+type ApplyRebuildParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CancelRebuildParams defines parameters for CancelRebuild.
+type CancelRebuildParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ResumeRebuildParams defines parameters for ResumeRebuild.
+type ResumeRebuildParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RestoreSequenceParams defines parameters for RestoreSequence.
+type RestoreSequenceParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeSequenceParams defines parameters for ResumeSequence.
@@ -2811,6 +3559,9 @@ type TendParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// VerifyAuditJSONRequestBody defines body for VerifyAudit for application/json ContentType.
+type VerifyAuditJSONRequestBody = VerifyRequest
+
 // CreateCredentialJSONRequestBody defines body for CreateCredential for application/json ContentType.
 type CreateCredentialJSONRequestBody = NewCredential
 
@@ -2829,6 +3580,9 @@ type StartJobJSONRequestBody = StartRequest
 // PutPoolJSONRequestBody defines body for PutPool for application/json ContentType.
 type PutPoolJSONRequestBody = PoolConfig
 
+// AuditPoolJSONRequestBody defines body for AuditPool for application/json ContentType.
+type AuditPoolJSONRequestBody = AuditRequest
+
 // ClaimJSONRequestBody defines body for Claim for application/json ContentType.
 type ClaimJSONRequestBody = ClaimRequest
 
@@ -2841,11 +3595,20 @@ type CountPoolJSONRequestBody = CountRequest
 // ExportPoolJSONRequestBody defines body for ExportPool for application/json ContentType.
 type ExportPoolJSONRequestBody = ExportRequest
 
+// LogPoolJSONRequestBody defines body for LogPool for application/json ContentType.
+type LogPoolJSONRequestBody = LogRequest
+
 // PreviewPoolJSONRequestBody defines body for PreviewPool for application/json ContentType.
 type PreviewPoolJSONRequestBody = PoolConfig
 
+// RebuildPoolJSONRequestBody defines body for RebuildPool for application/json ContentType.
+type RebuildPoolJSONRequestBody = PoolRebuildRequest
+
 // ReleaseJSONRequestBody defines body for Release for application/json ContentType.
 type ReleaseJSONRequestBody = SettleRequest
+
+// RestorePoolJSONRequestBody defines body for RestorePool for application/json ContentType.
+type RestorePoolJSONRequestBody = RestoreRequest
 
 // RetireJSONRequestBody defines body for Retire for application/json ContentType.
 type RetireJSONRequestBody = SettleRequest
@@ -2862,11 +3625,29 @@ type OpenSeedingJSONRequestBody = SeedingRequest
 // PutSequenceJSONRequestBody defines body for PutSequence for application/json ContentType.
 type PutSequenceJSONRequestBody = SequenceConfig
 
+// AuditSequenceJSONRequestBody defines body for AuditSequence for application/json ContentType.
+type AuditSequenceJSONRequestBody = AuditRequest
+
 // LeaseJSONRequestBody defines body for Lease for application/json ContentType.
 type LeaseJSONRequestBody = LeaseRequest
 
+// LogSequenceJSONRequestBody defines body for LogSequence for application/json ContentType.
+type LogSequenceJSONRequestBody = LogRequest
+
 // NextJSONRequestBody defines body for Next for application/json ContentType.
 type NextJSONRequestBody = NextRequest
+
+// PlanRebuildJSONRequestBody defines body for PlanRebuild for application/json ContentType.
+type PlanRebuildJSONRequestBody = RebuildRequest
+
+// ApplyRebuildJSONRequestBody defines body for ApplyRebuild for application/json ContentType.
+type ApplyRebuildJSONRequestBody = ApplyRequest
+
+// ResumeRebuildJSONRequestBody defines body for ResumeRebuild for application/json ContentType.
+type ResumeRebuildJSONRequestBody = ResumeRequest
+
+// RestoreSequenceJSONRequestBody defines body for RestoreSequence for application/json ContentType.
+type RestoreSequenceJSONRequestBody = RestoreRequest
 
 // Getter for additional properties for Contract200JSONResponseBody. Returns the specified
 // element and whether it was found
@@ -3061,10 +3842,31 @@ type ClientInterface interface {
 
 	// ListAudit The administrative steps
 	//
-	// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger.
+	// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
+	// one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// VerifyAuditWithBody Verify the trail of administrative steps
+	//
+	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+	// says of its result holds for this one.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+	VerifyAuditWithBody(ctx context.Context, params *VerifyAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// VerifyAudit Verify the trail of administrative steps
+	//
+	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+	// says of its result holds for this one.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+	VerifyAudit(ctx context.Context, params *VerifyAuditParams, body VerifyAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCredentials List credentials
 	//
@@ -3154,7 +3956,7 @@ type ClientInterface interface {
 
 	// ListJobs List jobs
 	//
-	// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
+	// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*, all others with *manage*.
 	//
 	// Corresponds with GET /v1/jobs (the `ListJobs` operationId).
 	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3162,8 +3964,8 @@ type ClientInterface interface {
 	// GetJob How far a job is
 	//
 	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
-	// as well.
+	// needs on the job's pool or sequence what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*, all others *manage*;
+	// *manage* does as well.
 	//
 	// Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 	GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3176,7 +3978,9 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutJobInputWithBody Send a part of a seeding's file
+	// PutJobInputWithBody Send a part of a seeding's file, or of a restore's log
+	//
+	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -3188,7 +3992,9 @@ type ClientInterface interface {
 	// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
 	PutJobInputWithBody(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutJobInputWithTextBody Send a part of a seeding's file
+	// PutJobInputWithTextBody Send a part of a seeding's file, or of a restore's log
+	//
+	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -3202,7 +4008,7 @@ type ClientInterface interface {
 
 	// GetJobPart A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
+	// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
 	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -3214,7 +4020,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 	GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartJobWithBody Say that a seeding's file is complete
+	// StartJobWithBody Say that the file of a job is complete
 	//
 	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
@@ -3223,7 +4029,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
 	StartJobWithBody(ctx context.Context, job JobInPath, params *StartJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartJob Say that a seeding's file is complete
+	// StartJob Say that the file of a job is complete
 	//
 	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
@@ -3287,6 +4093,32 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
 	PutPool(ctx context.Context, pool PoolInPath, params *PutPoolParams, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AuditPoolWithBody Verify a pool
+	//
+	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+	//
+	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+	AuditPoolWithBody(ctx context.Context, pool PoolInPath, params *AuditPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AuditPool Verify a pool
+	//
+	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+	//
+	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+	AuditPool(ctx context.Context, pool PoolInPath, params *AuditPoolParams, body AuditPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ClaimWithBody Claim IDs, for good or on hold
 	//
@@ -3375,6 +4207,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/drain (the `DrainPool` operationId).
 	DrainPool(ctx context.Context, pool PoolInPath, params *DrainPoolParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetEvidence The condition of a pool at a glance
+	//
+	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+	//
+	// Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
+	GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ExportPoolWithBody Have the IDs of a pool written to a file
 	//
 	// It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
@@ -3424,6 +4263,30 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/pools/{pool}/ids (the `InspectID` operationId).
 	InspectID(ctx context.Context, pool PoolInPath, params *InspectIDParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// LogPoolWithBody Have what was taken of a pool written to a log
+	//
+	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	//
+	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+	LogPoolWithBody(ctx context.Context, pool PoolInPath, params *LogPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LogPool Have what was taken of a pool written to a log
+	//
+	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	//
+	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+	LogPool(ctx context.Context, pool PoolInPath, params *LogPoolParams, body LogPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PausePool Refuse claims until the pool is resumed
 	//
 	// Within 30 seconds, everywhere. Replays are answered, and seeding goes on.
@@ -3453,6 +4316,32 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
 	PreviewPool(ctx context.Context, pool PoolInPath, body PreviewPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RebuildPoolWithBody Rebuild the queue of a pool from its IDs
+	//
+	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+	//
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+	RebuildPoolWithBody(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RebuildPool Rebuild the queue of a pool from its IDs
+	//
+	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+	//
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+	RebuildPool(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, body RebuildPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetRefill Where a pool's refill stands
 	//
 	// Whether its generator is filling it at present, or can make no more.
@@ -3479,6 +4368,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/pools/{pool}/release (the `Release` operationId).
 	Release(ctx context.Context, pool PoolInPath, params *ReleaseParams, body ReleaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestorePoolWithBody Carry forward what was taken after a restore
+	//
+	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+	//
+	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *table*: from the old table, where that is still there and the system was told of it.
+	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+	//   and every one that is held or on its way back.
+	//
+	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+	RestorePoolWithBody(ctx context.Context, pool PoolInPath, params *RestorePoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestorePool Carry forward what was taken after a restore
+	//
+	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+	//
+	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *table*: from the old table, where that is still there and the system was told of it.
+	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+	//   and every one that is held or on its way back.
+	//
+	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+	RestorePool(ctx context.Context, pool PoolInPath, params *RestorePoolParams, body RestorePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumePool End a pause or a drain
 	//
@@ -3643,6 +4564,26 @@ type ClientInterface interface {
 	// Corresponds with PUT /v1/sequences/{sequence} (the `PutSequence` operationId).
 	PutSequence(ctx context.Context, sequence SequenceInPath, params *PutSequenceParams, body PutSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AuditSequenceWithBody Verify a sequence
+	//
+	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+	AuditSequenceWithBody(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AuditSequence Verify a sequence
+	//
+	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+	AuditSequence(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ForecastSequence When a sequence overflows
 	//
 	// If numbers are leased as they were in the last hour and in the last day.
@@ -3677,6 +4618,24 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/sequences/{sequence}/leases (the `Lease` operationId).
 	Lease(ctx context.Context, sequence SequenceInPath, params *LeaseParams, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// LogSequenceWithBody Have the leases of a sequence written to a log
+	//
+	// What *logPool* says holds for the leases of a sequence.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+	LogSequenceWithBody(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LogSequence Have the leases of a sequence written to a log
+	//
+	// What *logPool* says holds for the leases of a sequence.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+	LogSequence(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, body LogSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// NextWithBody Take the next numbers
 	//
 	// Single numbers, out of a range that the answering process leased before: the fastest way to number. They ascend, but other
@@ -3703,6 +4662,114 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/pause (the `PauseSequence` operationId).
 	PauseSequence(ctx context.Context, sequence SequenceInPath, params *PauseSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRebuild The last rebuild of a sequence
+	//
+	// The one that is on, or the last one that was: what each source says, the plan, and how far it is.
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/rebuild (the `GetRebuild` operationId).
+	GetRebuild(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlanRebuildWithBody Freeze a sequence, and plan its rebuild
+	//
+	// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+	// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+	//
+	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	//
+	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+	PlanRebuildWithBody(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlanRebuild Freeze a sequence, and plan its rebuild
+	//
+	// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+	// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+	//
+	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	//
+	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+	PlanRebuild(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, body PlanRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyRebuildWithBody Carry out the plan of a rebuild
+	//
+	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+	ApplyRebuildWithBody(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyRebuild Carry out the plan of a rebuild
+	//
+	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+	ApplyRebuild(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, body ApplyRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelRebuild Cancel a rebuild that was not applied
+	//
+	// The sequence is as it was before it was frozen.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/cancel (the `CancelRebuild` operationId).
+	CancelRebuild(ctx context.Context, sequence SequenceInPath, params *CancelRebuildParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeRebuildWithBody Serve callers again
+	//
+	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+	// rebuild is done. It never serves fewer than before.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+	ResumeRebuildWithBody(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeRebuild Serve callers again
+	//
+	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+	// rebuild is done. It never serves fewer than before.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+	ResumeRebuild(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, body ResumeRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreSequenceWithBody Carry forward the leases after a restore
+	//
+	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+	RestoreSequenceWithBody(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreSequence Carry forward the leases after a restore
+	//
+	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+	RestoreSequence(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, body RestoreSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumeSequence End a pause
 	//
@@ -3781,11 +4848,52 @@ func (c *Client) Ready(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // ListAudit The administrative steps
 //
-// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger.
+// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
+// one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 //
 // Corresponds with GET /v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAuditRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// VerifyAuditWithBody Verify the trail of administrative steps
+//
+// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+// says of its result holds for this one.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+func (c *Client) VerifyAuditWithBody(ctx context.Context, params *VerifyAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVerifyAuditRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// VerifyAudit Verify the trail of administrative steps
+//
+// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+// says of its result holds for this one.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, body VerifyAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVerifyAuditRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3974,7 +5082,7 @@ func (c *Client) RotateCredential(ctx context.Context, credential CredentialInPa
 
 // ListJobs List jobs
 //
-// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
+// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*, all others with *manage*.
 //
 // Corresponds with GET /v1/jobs (the `ListJobs` operationId).
 func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3992,8 +5100,8 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 // GetJob How far a job is
 //
 // Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
-// as well.
+// needs on the job's pool or sequence what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*, all others *manage*;
+// *manage* does as well.
 //
 // Corresponds with GET /v1/jobs/{job} (the `GetJob` operationId).
 func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4026,7 +5134,9 @@ func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJob
 	return c.Client.Do(req)
 }
 
-// PutJobInputWithBody Send a part of a seeding's file
+// PutJobInputWithBody Send a part of a seeding's file, or of a restore's log
+//
+// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -4048,7 +5158,9 @@ func (c *Client) PutJobInputWithBody(ctx context.Context, job JobInPath, input i
 	return c.Client.Do(req)
 }
 
-// PutJobInputWithTextBody Send a part of a seeding's file
+// PutJobInputWithTextBody Send a part of a seeding's file, or of a restore's log
+//
+// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -4072,7 +5184,7 @@ func (c *Client) PutJobInputWithTextBody(ctx context.Context, job JobInPath, inp
 
 // GetJobPart A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
+// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
 // seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -4094,7 +5206,7 @@ func (c *Client) GetJobPart(ctx context.Context, job JobInPath, part int32, reqE
 	return c.Client.Do(req)
 }
 
-// StartJobWithBody Say that a seeding's file is complete
+// StartJobWithBody Say that the file of a job is complete
 //
 // How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
@@ -4113,7 +5225,7 @@ func (c *Client) StartJobWithBody(ctx context.Context, job JobInPath, params *St
 	return c.Client.Do(req)
 }
 
-// StartJob Say that a seeding's file is complete
+// StartJob Say that the file of a job is complete
 //
 // How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
@@ -4228,6 +5340,52 @@ func (c *Client) PutPoolWithBody(ctx context.Context, pool PoolInPath, params *P
 // Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
 func (c *Client) PutPool(ctx context.Context, pool PoolInPath, params *PutPoolParams, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutPoolRequest(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AuditPoolWithBody Verify a pool
+//
+// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+//
+// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+func (c *Client) AuditPoolWithBody(ctx context.Context, pool PoolInPath, params *AuditPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAuditPoolRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AuditPool Verify a pool
+//
+// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+//
+// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+func (c *Client) AuditPool(ctx context.Context, pool PoolInPath, params *AuditPoolParams, body AuditPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAuditPoolRequest(c.Server, pool, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4395,6 +5553,23 @@ func (c *Client) DrainPool(ctx context.Context, pool PoolInPath, params *DrainPo
 	return c.Client.Do(req)
 }
 
+// GetEvidence The condition of a pool at a glance
+//
+// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+//
+// Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
+func (c *Client) GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEvidenceRequest(c.Server, pool)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ExportPoolWithBody Have the IDs of a pool written to a file
 //
 // It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
@@ -4484,6 +5659,50 @@ func (c *Client) InspectID(ctx context.Context, pool PoolInPath, params *Inspect
 	return c.Client.Do(req)
 }
 
+// LogPoolWithBody Have what was taken of a pool written to a log
+//
+// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+//
+// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+func (c *Client) LogPoolWithBody(ctx context.Context, pool PoolInPath, params *LogPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLogPoolRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LogPool Have what was taken of a pool written to a log
+//
+// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+//
+// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+func (c *Client) LogPool(ctx context.Context, pool PoolInPath, params *LogPoolParams, body LogPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLogPoolRequest(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PausePool Refuse claims until the pool is resumed
 //
 // Within 30 seconds, everywhere. Replays are answered, and seeding goes on.
@@ -4543,6 +5762,52 @@ func (c *Client) PreviewPool(ctx context.Context, pool PoolInPath, body PreviewP
 	return c.Client.Do(req)
 }
 
+// RebuildPoolWithBody Rebuild the queue of a pool from its IDs
+//
+// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+//
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+func (c *Client) RebuildPoolWithBody(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRebuildPoolRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RebuildPool Rebuild the queue of a pool from its IDs
+//
+// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+//
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+func (c *Client) RebuildPool(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, body RebuildPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRebuildPoolRequest(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetRefill Where a pool's refill stands
 //
 // Whether its generator is filling it at present, or can make no more.
@@ -4590,6 +5855,58 @@ func (c *Client) ReleaseWithBody(ctx context.Context, pool PoolInPath, params *R
 // Corresponds with POST /v1/pools/{pool}/release (the `Release` operationId).
 func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleaseParams, body ReleaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReleaseRequest(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestorePoolWithBody Carry forward what was taken after a restore
+//
+// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+//
+//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *table*: from the old table, where that is still there and the system was told of it.
+//   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+//     and every one that is held or on its way back.
+//
+// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+func (c *Client) RestorePoolWithBody(ctx context.Context, pool PoolInPath, params *RestorePoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestorePoolRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestorePool Carry forward what was taken after a restore
+//
+// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+//
+//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *table*: from the old table, where that is still there and the system was told of it.
+//   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+//     and every one that is held or on its way back.
+//
+// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+func (c *Client) RestorePool(ctx context.Context, pool PoolInPath, params *RestorePoolParams, body RestorePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestorePoolRequest(c.Server, pool, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4913,6 +6230,46 @@ func (c *Client) PutSequence(ctx context.Context, sequence SequenceInPath, param
 	return c.Client.Do(req)
 }
 
+// AuditSequenceWithBody Verify a sequence
+//
+// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+func (c *Client) AuditSequenceWithBody(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAuditSequenceRequestWithBody(c.Server, sequence, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AuditSequence Verify a sequence
+//
+// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+func (c *Client) AuditSequence(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAuditSequenceRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ForecastSequence When a sequence overflows
 //
 // If numbers are leased as they were in the last hour and in the last day.
@@ -4987,6 +6344,44 @@ func (c *Client) Lease(ctx context.Context, sequence SequenceInPath, params *Lea
 	return c.Client.Do(req)
 }
 
+// LogSequenceWithBody Have the leases of a sequence written to a log
+//
+// What *logPool* says holds for the leases of a sequence.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+func (c *Client) LogSequenceWithBody(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLogSequenceRequestWithBody(c.Server, sequence, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LogSequence Have the leases of a sequence written to a log
+//
+// What *logPool* says holds for the leases of a sequence.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+func (c *Client) LogSequence(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, body LogSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLogSequenceRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // NextWithBody Take the next numbers
 //
 // Single numbers, out of a range that the answering process leased before: the fastest way to number. They ascend, but other
@@ -5034,6 +6429,214 @@ func (c *Client) Next(ctx context.Context, sequence SequenceInPath, params *Next
 // Corresponds with POST /v1/sequences/{sequence}/pause (the `PauseSequence` operationId).
 func (c *Client) PauseSequence(ctx context.Context, sequence SequenceInPath, params *PauseSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseSequenceRequest(c.Server, sequence, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRebuild The last rebuild of a sequence
+//
+// The one that is on, or the last one that was: what each source says, the plan, and how far it is.
+//
+// Corresponds with GET /v1/sequences/{sequence}/rebuild (the `GetRebuild` operationId).
+func (c *Client) GetRebuild(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRebuildRequest(c.Server, sequence)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlanRebuildWithBody Freeze a sequence, and plan its rebuild
+//
+// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+//
+// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+//
+// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+func (c *Client) PlanRebuildWithBody(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlanRebuildRequestWithBody(c.Server, sequence, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlanRebuild Freeze a sequence, and plan its rebuild
+//
+// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+//
+// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+//
+// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+func (c *Client) PlanRebuild(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, body PlanRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlanRebuildRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyRebuildWithBody Carry out the plan of a rebuild
+//
+// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+func (c *Client) ApplyRebuildWithBody(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyRebuildRequestWithBody(c.Server, sequence, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyRebuild Carry out the plan of a rebuild
+//
+// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+func (c *Client) ApplyRebuild(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, body ApplyRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyRebuildRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelRebuild Cancel a rebuild that was not applied
+//
+// The sequence is as it was before it was frozen.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/cancel (the `CancelRebuild` operationId).
+func (c *Client) CancelRebuild(ctx context.Context, sequence SequenceInPath, params *CancelRebuildParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelRebuildRequest(c.Server, sequence, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeRebuildWithBody Serve callers again
+//
+// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+// rebuild is done. It never serves fewer than before.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+func (c *Client) ResumeRebuildWithBody(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeRebuildRequestWithBody(c.Server, sequence, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeRebuild Serve callers again
+//
+// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+// rebuild is done. It never serves fewer than before.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+func (c *Client) ResumeRebuild(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, body ResumeRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeRebuildRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreSequenceWithBody Carry forward the leases after a restore
+//
+// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+func (c *Client) RestoreSequenceWithBody(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreSequenceRequestWithBody(c.Server, sequence, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreSequence Carry forward the leases after a restore
+//
+// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+func (c *Client) RestoreSequence(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, body RestoreSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreSequenceRequest(c.Server, sequence, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5251,6 +6854,61 @@ func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request,
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewVerifyAuditRequest calls the generic VerifyAudit builder with application/json body
+func NewVerifyAuditRequest(server string, params *VerifyAuditParams, body VerifyAuditJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewVerifyAuditRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewVerifyAuditRequestWithBody constructs an http.Request for the VerifyAudit method, with any body, and a specified content type
+func NewVerifyAuditRequestWithBody(server string, params *VerifyAuditParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit/verify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -6207,6 +7865,68 @@ func NewPutPoolRequestWithBody(server string, pool PoolInPath, params *PutPoolPa
 	return req, nil
 }
 
+// NewAuditPoolRequest calls the generic AuditPool builder with application/json body
+func NewAuditPoolRequest(server string, pool PoolInPath, params *AuditPoolParams, body AuditPoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAuditPoolRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewAuditPoolRequestWithBody constructs an http.Request for the AuditPool method, with any body, and a specified content type
+func NewAuditPoolRequestWithBody(server string, pool PoolInPath, params *AuditPoolParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/audit", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewClaimRequest calls the generic Claim builder with application/json body
 func NewClaimRequest(server string, pool PoolInPath, params *ClaimParams, body ClaimJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6453,6 +8173,40 @@ func NewDrainPoolRequest(server string, pool PoolInPath, params *DrainPoolParams
 	return req, nil
 }
 
+// NewGetEvidenceRequest constructs an http.Request for the GetEvidence method
+func NewGetEvidenceRequest(server string, pool PoolInPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/evidence", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewExportPoolRequest calls the generic ExportPool builder with application/json body
 func NewExportPoolRequest(server string, pool PoolInPath, params *ExportPoolParams, body ExportPoolJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6606,6 +8360,68 @@ func NewInspectIDRequest(server string, pool PoolInPath, params *InspectIDParams
 	return req, nil
 }
 
+// NewLogPoolRequest calls the generic LogPool builder with application/json body
+func NewLogPoolRequest(server string, pool PoolInPath, params *LogPoolParams, body LogPoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLogPoolRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewLogPoolRequestWithBody constructs an http.Request for the LogPool method, with any body, and a specified content type
+func NewLogPoolRequestWithBody(server string, pool PoolInPath, params *LogPoolParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/log", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPausePoolRequest constructs an http.Request for the PausePool method
 func NewPausePoolRequest(server string, pool PoolInPath, params *PausePoolParams) (*http.Request, error) {
 	var err error
@@ -6713,6 +8529,68 @@ func NewPreviewPoolRequestWithBody(server string, pool PoolInPath, contentType s
 	return req, nil
 }
 
+// NewRebuildPoolRequest calls the generic RebuildPool builder with application/json body
+func NewRebuildPoolRequest(server string, pool PoolInPath, params *RebuildPoolParams, body RebuildPoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRebuildPoolRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewRebuildPoolRequestWithBody constructs an http.Request for the RebuildPool method, with any body, and a specified content type
+func NewRebuildPoolRequestWithBody(server string, pool PoolInPath, params *RebuildPoolParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/rebuild", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetRefillRequest constructs an http.Request for the GetRefill method
 func NewGetRefillRequest(server string, pool PoolInPath) (*http.Request, error) {
 	var err error
@@ -6775,6 +8653,68 @@ func NewReleaseRequestWithBody(server string, pool PoolInPath, params *ReleasePa
 	}
 
 	operationPath := fmt.Sprintf("/v1/pools/%s/release", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRestorePoolRequest calls the generic RestorePool builder with application/json body
+func NewRestorePoolRequest(server string, pool PoolInPath, params *RestorePoolParams, body RestorePoolJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRestorePoolRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewRestorePoolRequestWithBody constructs an http.Request for the RestorePool method, with any body, and a specified content type
+func NewRestorePoolRequestWithBody(server string, pool PoolInPath, params *RestorePoolParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/restore", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -7496,6 +9436,68 @@ func NewPutSequenceRequestWithBody(server string, sequence SequenceInPath, param
 	return req, nil
 }
 
+// NewAuditSequenceRequest calls the generic AuditSequence builder with application/json body
+func NewAuditSequenceRequest(server string, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAuditSequenceRequestWithBody(server, sequence, params, "application/json", bodyReader)
+}
+
+// NewAuditSequenceRequestWithBody constructs an http.Request for the AuditSequence method, with any body, and a specified content type
+func NewAuditSequenceRequestWithBody(server string, sequence SequenceInPath, params *AuditSequenceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/audit", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewForecastSequenceRequest constructs an http.Request for the ForecastSequence method
 func NewForecastSequenceRequest(server string, sequence SequenceInPath) (*http.Request, error) {
 	var err error
@@ -7677,6 +9679,68 @@ func NewLeaseRequestWithBody(server string, sequence SequenceInPath, params *Lea
 	return req, nil
 }
 
+// NewLogSequenceRequest calls the generic LogSequence builder with application/json body
+func NewLogSequenceRequest(server string, sequence SequenceInPath, params *LogSequenceParams, body LogSequenceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLogSequenceRequestWithBody(server, sequence, params, "application/json", bodyReader)
+}
+
+// NewLogSequenceRequestWithBody constructs an http.Request for the LogSequence method, with any body, and a specified content type
+func NewLogSequenceRequestWithBody(server string, sequence SequenceInPath, params *LogSequenceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/log", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewNextRequest calls the generic Next builder with application/json body
 func NewNextRequest(server string, sequence SequenceInPath, params *NextParams, body NextJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -7792,6 +9856,337 @@ func NewPauseSequenceRequest(server string, sequence SequenceInPath, params *Pau
 			}
 
 			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetRebuildRequest constructs an http.Request for the GetRebuild method
+func NewGetRebuildRequest(server string, sequence SequenceInPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/rebuild", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPlanRebuildRequest calls the generic PlanRebuild builder with application/json body
+func NewPlanRebuildRequest(server string, sequence SequenceInPath, params *PlanRebuildParams, body PlanRebuildJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPlanRebuildRequestWithBody(server, sequence, params, "application/json", bodyReader)
+}
+
+// NewPlanRebuildRequestWithBody constructs an http.Request for the PlanRebuild method, with any body, and a specified content type
+func NewPlanRebuildRequestWithBody(server string, sequence SequenceInPath, params *PlanRebuildParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/rebuild", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewApplyRebuildRequest calls the generic ApplyRebuild builder with application/json body
+func NewApplyRebuildRequest(server string, sequence SequenceInPath, params *ApplyRebuildParams, body ApplyRebuildJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApplyRebuildRequestWithBody(server, sequence, params, "application/json", bodyReader)
+}
+
+// NewApplyRebuildRequestWithBody constructs an http.Request for the ApplyRebuild method, with any body, and a specified content type
+func NewApplyRebuildRequestWithBody(server string, sequence SequenceInPath, params *ApplyRebuildParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/rebuild/apply", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCancelRebuildRequest constructs an http.Request for the CancelRebuild method
+func NewCancelRebuildRequest(server string, sequence SequenceInPath, params *CancelRebuildParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/rebuild/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewResumeRebuildRequest calls the generic ResumeRebuild builder with application/json body
+func NewResumeRebuildRequest(server string, sequence SequenceInPath, params *ResumeRebuildParams, body ResumeRebuildJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewResumeRebuildRequestWithBody(server, sequence, params, "application/json", bodyReader)
+}
+
+// NewResumeRebuildRequestWithBody constructs an http.Request for the ResumeRebuild method, with any body, and a specified content type
+func NewResumeRebuildRequestWithBody(server string, sequence SequenceInPath, params *ResumeRebuildParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/rebuild/resume", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRestoreSequenceRequest calls the generic RestoreSequence builder with application/json body
+func NewRestoreSequenceRequest(server string, sequence SequenceInPath, params *RestoreSequenceParams, body RestoreSequenceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRestoreSequenceRequestWithBody(server, sequence, params, "application/json", bodyReader)
+}
+
+// NewRestoreSequenceRequestWithBody constructs an http.Request for the RestoreSequence method, with any body, and a specified content type
+func NewRestoreSequenceRequestWithBody(server string, sequence SequenceInPath, params *RestoreSequenceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/restore", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
 	}
@@ -8071,12 +10466,33 @@ type ClientWithResponsesInterface interface {
 
 	// ListAuditWithResponse The administrative steps
 	//
-	// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger.
+	// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
+	// one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
+
+	// VerifyAuditWithBodyWithResponse Verify the trail of administrative steps
+	//
+	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+	// says of its result holds for this one.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+	VerifyAuditWithBodyWithResponse(ctx context.Context, params *VerifyAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
+
+	// VerifyAuditWithResponse Verify the trail of administrative steps
+	//
+	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+	// says of its result holds for this one.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+	VerifyAuditWithResponse(ctx context.Context, params *VerifyAuditParams, body VerifyAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
 
 	// ListCredentialsWithResponse List credentials
 	//
@@ -8172,7 +10588,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListJobsWithResponse List jobs
 	//
-	// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
+	// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*, all others with *manage*.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8182,8 +10598,8 @@ type ClientWithResponsesInterface interface {
 	// GetJobWithResponse How far a job is
 	//
 	// Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-	// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
-	// as well.
+	// needs on the job's pool or sequence what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*, all others *manage*;
+	// *manage* does as well.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8200,7 +10616,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJobWithResponse(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
 
-	// PutJobInputWithBodyWithResponse Send a part of a seeding's file
+	// PutJobInputWithBodyWithResponse Send a part of a seeding's file, or of a restore's log
+	//
+	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -8212,7 +10630,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /v1/jobs/{job}/input/{input} (the `PutJobInput` operationId).
 	PutJobInputWithBodyWithResponse(ctx context.Context, job JobInPath, input int32, params *PutJobInputParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutJobInputResponse, error)
 
-	// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file
+	// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file, or of a restore's log
+	//
+	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -8226,7 +10646,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetJobPartWithResponse A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
+	// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
 	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -8240,7 +10660,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 	GetJobPartWithResponse(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*GetJobPartResponse, error)
 
-	// StartJobWithBodyWithResponse Say that a seeding's file is complete
+	// StartJobWithBodyWithResponse Say that the file of a job is complete
 	//
 	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
@@ -8249,7 +10669,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/jobs/{job}/start (the `StartJob` operationId).
 	StartJobWithBodyWithResponse(ctx context.Context, job JobInPath, params *StartJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartJobResponse, error)
 
-	// StartJobWithResponse Say that a seeding's file is complete
+	// StartJobWithResponse Say that the file of a job is complete
 	//
 	// How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 	//
@@ -8319,6 +10739,32 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/pools/{pool} (the `PutPool` operationId).
 	PutPoolWithResponse(ctx context.Context, pool PoolInPath, params *PutPoolParams, body PutPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPoolResponse, error)
+
+	// AuditPoolWithBodyWithResponse Verify a pool
+	//
+	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+	//
+	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+	AuditPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *AuditPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AuditPoolResponse, error)
+
+	// AuditPoolWithResponse Verify a pool
+	//
+	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+	//
+	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+	AuditPoolWithResponse(ctx context.Context, pool PoolInPath, params *AuditPoolParams, body AuditPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*AuditPoolResponse, error)
 
 	// ClaimWithBodyWithResponse Claim IDs, for good or on hold
 	//
@@ -8409,6 +10855,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/drain (the `DrainPool` operationId).
 	DrainPoolWithResponse(ctx context.Context, pool PoolInPath, params *DrainPoolParams, reqEditors ...RequestEditorFn) (*DrainPoolResponse, error)
 
+	// GetEvidenceWithResponse The condition of a pool at a glance
+	//
+	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
+	GetEvidenceWithResponse(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*GetEvidenceResponse, error)
+
 	// ExportPoolWithBodyWithResponse Have the IDs of a pool written to a file
 	//
 	// It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
@@ -8462,6 +10917,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/pools/{pool}/ids (the `InspectID` operationId).
 	InspectIDWithResponse(ctx context.Context, pool PoolInPath, params *InspectIDParams, reqEditors ...RequestEditorFn) (*InspectIDResponse, error)
 
+	// LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
+	//
+	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	//
+	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+	LogPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *LogPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LogPoolResponse, error)
+
+	// LogPoolWithResponse Have what was taken of a pool written to a log
+	//
+	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	//
+	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+	LogPoolWithResponse(ctx context.Context, pool PoolInPath, params *LogPoolParams, body LogPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*LogPoolResponse, error)
+
 	// PausePoolWithResponse Refuse claims until the pool is resumed
 	//
 	// Within 30 seconds, everywhere. Replays are answered, and seeding goes on.
@@ -8493,6 +10972,32 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/pools/{pool}/preview (the `PreviewPool` operationId).
 	PreviewPoolWithResponse(ctx context.Context, pool PoolInPath, body PreviewPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewPoolResponse, error)
 
+	// RebuildPoolWithBodyWithResponse Rebuild the queue of a pool from its IDs
+	//
+	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+	//
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+	RebuildPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RebuildPoolResponse, error)
+
+	// RebuildPoolWithResponse Rebuild the queue of a pool from its IDs
+	//
+	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+	//
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+	RebuildPoolWithResponse(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, body RebuildPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*RebuildPoolResponse, error)
+
 	// GetRefillWithResponse Where a pool's refill stands
 	//
 	// Whether its generator is filling it at present, or can make no more.
@@ -8521,6 +11026,38 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/pools/{pool}/release (the `Release` operationId).
 	ReleaseWithResponse(ctx context.Context, pool PoolInPath, params *ReleaseParams, body ReleaseJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseResponse, error)
+
+	// RestorePoolWithBodyWithResponse Carry forward what was taken after a restore
+	//
+	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+	//
+	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *table*: from the old table, where that is still there and the system was told of it.
+	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+	//   and every one that is held or on its way back.
+	//
+	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+	RestorePoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *RestorePoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestorePoolResponse, error)
+
+	// RestorePoolWithResponse Carry forward what was taken after a restore
+	//
+	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+	//
+	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *table*: from the old table, where that is still there and the system was told of it.
+	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+	//   and every one that is held or on its way back.
+	//
+	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+	RestorePoolWithResponse(ctx context.Context, pool PoolInPath, params *RestorePoolParams, body RestorePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*RestorePoolResponse, error)
 
 	// ResumePoolWithResponse End a pause or a drain
 	//
@@ -8697,6 +11234,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /v1/sequences/{sequence} (the `PutSequence` operationId).
 	PutSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *PutSequenceParams, body PutSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSequenceResponse, error)
 
+	// AuditSequenceWithBodyWithResponse Verify a sequence
+	//
+	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+	AuditSequenceWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AuditSequenceResponse, error)
+
+	// AuditSequenceWithResponse Verify a sequence
+	//
+	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+	AuditSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*AuditSequenceResponse, error)
+
 	// ForecastSequenceWithResponse When a sequence overflows
 	//
 	// If numbers are leased as they were in the last hour and in the last day.
@@ -8735,6 +11292,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/sequences/{sequence}/leases (the `Lease` operationId).
 	LeaseWithResponse(ctx context.Context, sequence SequenceInPath, params *LeaseParams, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*LeaseResponse, error)
 
+	// LogSequenceWithBodyWithResponse Have the leases of a sequence written to a log
+	//
+	// What *logPool* says holds for the leases of a sequence.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+	LogSequenceWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LogSequenceResponse, error)
+
+	// LogSequenceWithResponse Have the leases of a sequence written to a log
+	//
+	// What *logPool* says holds for the leases of a sequence.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+	LogSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, body LogSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*LogSequenceResponse, error)
+
 	// NextWithBodyWithResponse Take the next numbers
 	//
 	// Single numbers, out of a range that the answering process leased before: the fastest way to number. They ascend, but other
@@ -8763,6 +11338,118 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/pause (the `PauseSequence` operationId).
 	PauseSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *PauseSequenceParams, reqEditors ...RequestEditorFn) (*PauseSequenceResponse, error)
+
+	// GetRebuildWithResponse The last rebuild of a sequence
+	//
+	// The one that is on, or the last one that was: what each source says, the plan, and how far it is.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/rebuild (the `GetRebuild` operationId).
+	GetRebuildWithResponse(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*GetRebuildResponse, error)
+
+	// PlanRebuildWithBodyWithResponse Freeze a sequence, and plan its rebuild
+	//
+	// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+	// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+	//
+	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	//
+	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+	PlanRebuildWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlanRebuildResponse, error)
+
+	// PlanRebuildWithResponse Freeze a sequence, and plan its rebuild
+	//
+	// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+	// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+	//
+	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	//
+	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+	PlanRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, body PlanRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*PlanRebuildResponse, error)
+
+	// ApplyRebuildWithBodyWithResponse Carry out the plan of a rebuild
+	//
+	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+	ApplyRebuildWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyRebuildResponse, error)
+
+	// ApplyRebuildWithResponse Carry out the plan of a rebuild
+	//
+	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+	ApplyRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, body ApplyRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyRebuildResponse, error)
+
+	// CancelRebuildWithResponse Cancel a rebuild that was not applied
+	//
+	// The sequence is as it was before it was frozen.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/cancel (the `CancelRebuild` operationId).
+	CancelRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *CancelRebuildParams, reqEditors ...RequestEditorFn) (*CancelRebuildResponse, error)
+
+	// ResumeRebuildWithBodyWithResponse Serve callers again
+	//
+	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+	// rebuild is done. It never serves fewer than before.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+	ResumeRebuildWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeRebuildResponse, error)
+
+	// ResumeRebuildWithResponse Serve callers again
+	//
+	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+	// rebuild is done. It never serves fewer than before.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+	ResumeRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, body ResumeRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRebuildResponse, error)
+
+	// RestoreSequenceWithBodyWithResponse Carry forward the leases after a restore
+	//
+	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+	RestoreSequenceWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreSequenceResponse, error)
+
+	// RestoreSequenceWithResponse Carry forward the leases after a restore
+	//
+	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+	RestoreSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, body RestoreSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreSequenceResponse, error)
 
 	// ResumeSequenceWithResponse End a pause
 	//
@@ -8935,6 +11622,56 @@ func (r ListAuditResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ListAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// VerifyAuditResponse202Headers the declared response headers of an HTTP 202 response for VerifyAudit
+type VerifyAuditResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type VerifyAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *VerifyAuditResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r VerifyAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r VerifyAuditResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -9399,7 +12136,7 @@ type PutJobInputResponse struct {
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
+	ApplicationProblemJSON410 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *FileTooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -9494,7 +12231,7 @@ type StartJobResponse struct {
 	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
 	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
-	ApplicationProblemJSON410 *PoolDeleted
+	ApplicationProblemJSON410 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -9735,6 +12472,60 @@ func (r PutPoolResponse) StatusCode() int {
 	return 0
 }
 
+// AuditPoolResponse202Headers the declared response headers of an HTTP 202 response for AuditPool
+type AuditPoolResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type AuditPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *AuditPoolResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r AuditPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AuditPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // ClaimResponse201Headers the declared response headers of an HTTP 201 response for Claim
 type ClaimResponse201Headers struct {
 	IdempotencyKeyRetention *int
@@ -9963,6 +12754,50 @@ func (r DrainPoolResponse) StatusCode() int {
 	return 0
 }
 
+// GetEvidenceResponse200Headers the declared response headers of an HTTP 200 response for GetEvidence
+type GetEvidenceResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type GetEvidenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Evidence
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadName
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *PoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetEvidenceResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEvidenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEvidenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // ExportPoolResponse202Headers the declared response headers of an HTTP 202 response for ExportPool
 type ExportPoolResponse202Headers struct {
 	IdempotencyKeyRetention *int
@@ -10103,6 +12938,60 @@ func (r InspectIDResponse) StatusCode() int {
 	return 0
 }
 
+// LogPoolResponse202Headers the declared response headers of an HTTP 202 response for LogPool
+type LogPoolResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type LogPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *LogPoolResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r LogPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LogPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // PausePoolResponse200Headers the declared response headers of an HTTP 200 response for PausePool
 type PausePoolResponse200Headers struct {
 	ETag                    string
@@ -10204,6 +13093,60 @@ func (r PreviewPoolResponse) StatusCode() int {
 	return 0
 }
 
+// RebuildPoolResponse202Headers the declared response headers of an HTTP 202 response for RebuildPool
+type RebuildPoolResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type RebuildPoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadConfig
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *RebuildPoolResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r RebuildPoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RebuildPoolResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // GetRefillResponse200Headers the declared response headers of an HTTP 200 response for GetRefill
 type GetRefillResponse200Headers struct {
 	XRequestID RequestID
@@ -10294,6 +13237,71 @@ func (r ReleaseResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ReleaseResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// RestorePoolResponse201Headers the declared response headers of an HTTP 201 response for RestorePool
+type RestorePoolResponse201Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+// RestorePoolResponse202Headers the declared response headers of an HTTP 202 response for RestorePool
+type RestorePoolResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type RestorePoolResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *PoolDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *RestorePoolResponse201Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *RestorePoolResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r RestorePoolResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestorePoolResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -10836,6 +13844,60 @@ func (r PutSequenceResponse) StatusCode() int {
 	return 0
 }
 
+// AuditSequenceResponse202Headers the declared response headers of an HTTP 202 response for AuditSequence
+type AuditSequenceResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type AuditSequenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *AuditSequenceResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r AuditSequenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AuditSequenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // ForecastSequenceResponse200Headers the declared response headers of an HTTP 200 response for ForecastSequence
 type ForecastSequenceResponse200Headers struct {
 	XRequestID RequestID
@@ -10981,6 +14043,60 @@ func (r LeaseResponse) StatusCode() int {
 	return 0
 }
 
+// LogSequenceResponse202Headers the declared response headers of an HTTP 202 response for LogSequence
+type LogSequenceResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type LogSequenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *LogSequenceResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r LogSequenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LogSequenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // NextResponse201Headers the declared response headers of an HTTP 201 response for Next
 type NextResponse201Headers struct {
 	IdempotencyKeyRetention *int
@@ -11086,6 +14202,345 @@ func (r PauseSequenceResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r PauseSequenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// GetRebuildResponse200Headers the declared response headers of an HTTP 200 response for GetRebuild
+type GetRebuildResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type GetRebuildResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Rebuild
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadName
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *SequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetRebuildResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRebuildResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRebuildResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// PlanRebuildResponse200Headers the declared response headers of an HTTP 200 response for PlanRebuild
+type PlanRebuildResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+// PlanRebuildResponse202Headers the declared response headers of an HTTP 202 response for PlanRebuild
+type PlanRebuildResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	RetryAfter              int
+	XRequestID              RequestID
+}
+
+type PlanRebuildResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Rebuild
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Rebuild
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadConfig
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PlanRebuildResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *PlanRebuildResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r PlanRebuildResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PlanRebuildResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ApplyRebuildResponse200Headers the declared response headers of an HTTP 200 response for ApplyRebuild
+type ApplyRebuildResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type ApplyRebuildResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Rebuild
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ApplyRebuildResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplyRebuildResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplyRebuildResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// CancelRebuildResponse200Headers the declared response headers of an HTTP 200 response for CancelRebuild
+type CancelRebuildResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type CancelRebuildResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Rebuild
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CancelRebuildResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelRebuildResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelRebuildResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ResumeRebuildResponse200Headers the declared response headers of an HTTP 200 response for ResumeRebuild
+type ResumeRebuildResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type ResumeRebuildResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Rebuild
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ResumeRebuildResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ResumeRebuildResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResumeRebuildResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// RestoreSequenceResponse201Headers the declared response headers of an HTTP 201 response for RestoreSequence
+type RestoreSequenceResponse201Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+// RestoreSequenceResponse202Headers the declared response headers of an HTTP 202 response for RestoreSequence
+type RestoreSequenceResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type RestoreSequenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadNamedChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *TooManyJobs
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedSequenceUnavailable
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *RestoreSequenceResponse201Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *RestoreSequenceResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r RestoreSequenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestoreSequenceResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -11288,7 +14743,8 @@ func (c *ClientWithResponses) ReadyWithResponse(ctx context.Context, reqEditors 
 
 // ListAuditWithResponse The administrative steps
 //
-// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger.
+// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
+// one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11299,6 +14755,38 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 		return nil, err
 	}
 	return ParseListAuditResponse(rsp)
+}
+
+// VerifyAuditWithBodyWithResponse Verify the trail of administrative steps
+//
+// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+// says of its result holds for this one.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+func (c *ClientWithResponses) VerifyAuditWithBodyWithResponse(ctx context.Context, params *VerifyAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error) {
+	rsp, err := c.VerifyAuditWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseVerifyAuditResponse(rsp)
+}
+
+// VerifyAuditWithResponse Verify the trail of administrative steps
+//
+// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
+// says of its result holds for this one.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/audit/verify (the `VerifyAudit` operationId).
+func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, params *VerifyAuditParams, body VerifyAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error) {
+	rsp, err := c.VerifyAudit(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseVerifyAuditResponse(rsp)
 }
 
 // ListCredentialsWithResponse List credentials
@@ -11449,7 +14937,7 @@ func (c *ClientWithResponses) RotateCredentialWithResponse(ctx context.Context, 
 
 // ListJobsWithResponse List jobs
 //
-// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*.
+// Newest first, those that the caller may see: exports with the action *export* on their pool, seedings with *seed*, counts with *read*, all others with *manage*.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11465,8 +14953,8 @@ func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *
 // GetJobWithResponse How far a job is
 //
 // Ask every few seconds until `state` is `done`, `failed` or `cancelled`. After seven days there is no such job any more. It
-// needs on the job's pool what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*; *manage* does
-// as well.
+// needs on the job's pool or sequence what the kind of job needed to be made: an export *export*, a seeding *seed*, a count *read*, all others *manage*;
+// *manage* does as well.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11495,7 +14983,9 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 	return ParseCancelJobResponse(rsp)
 }
 
-// PutJobInputWithBodyWithResponse Send a part of a seeding's file
+// PutJobInputWithBodyWithResponse Send a part of a seeding's file, or of a restore's log
+//
+// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -11513,7 +15003,9 @@ func (c *ClientWithResponses) PutJobInputWithBodyWithResponse(ctx context.Contex
 	return ParsePutJobInputResponse(rsp)
 }
 
-// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file
+// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file, or of a restore's log
+//
+// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -11533,7 +15025,7 @@ func (c *ClientWithResponses) PutJobInputWithTextBodyWithResponse(ctx context.Co
 
 // GetJobPartWithResponse A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added; a count has none. It needs what the job needed to be made, and of a
+// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
 // seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -11553,7 +15045,7 @@ func (c *ClientWithResponses) GetJobPartWithResponse(ctx context.Context, job Jo
 	return ParseGetJobPartResponse(rsp)
 }
 
-// StartJobWithBodyWithResponse Say that a seeding's file is complete
+// StartJobWithBodyWithResponse Say that the file of a job is complete
 //
 // How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
@@ -11568,7 +15060,7 @@ func (c *ClientWithResponses) StartJobWithBodyWithResponse(ctx context.Context, 
 	return ParseStartJobResponse(rsp)
 }
 
-// StartJobWithResponse Say that a seeding's file is complete
+// StartJobWithResponse Say that the file of a job is complete
 //
 // How many parts it has shows whether all of them came. The job begins. A repeat is a success. It needs what sending a part needs.
 //
@@ -11673,6 +15165,44 @@ func (c *ClientWithResponses) PutPoolWithResponse(ctx context.Context, pool Pool
 		return nil, err
 	}
 	return ParsePutPoolResponse(rsp)
+}
+
+// AuditPoolWithBodyWithResponse Verify a pool
+//
+// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+//
+// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+func (c *ClientWithResponses) AuditPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *AuditPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AuditPoolResponse, error) {
+	rsp, err := c.AuditPoolWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAuditPoolResponse(rsp)
+}
+
+// AuditPoolWithResponse Verify a pool
+//
+// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
+// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
+//
+// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
+// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/audit (the `AuditPool` operationId).
+func (c *ClientWithResponses) AuditPoolWithResponse(ctx context.Context, pool PoolInPath, params *AuditPoolParams, body AuditPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*AuditPoolResponse, error) {
+	rsp, err := c.AuditPool(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAuditPoolResponse(rsp)
 }
 
 // ClaimWithBodyWithResponse Claim IDs, for good or on hold
@@ -11806,6 +15336,21 @@ func (c *ClientWithResponses) DrainPoolWithResponse(ctx context.Context, pool Po
 	return ParseDrainPoolResponse(rsp)
 }
 
+// GetEvidenceWithResponse The condition of a pool at a glance
+//
+// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
+func (c *ClientWithResponses) GetEvidenceWithResponse(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*GetEvidenceResponse, error) {
+	rsp, err := c.GetEvidence(ctx, pool, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEvidenceResponse(rsp)
+}
+
 // ExportPoolWithBodyWithResponse Have the IDs of a pool written to a file
 //
 // It makes a job, which writes the IDs that are in one state, or all, in parts of at most 300 KiB. Ask for the job until its
@@ -11883,6 +15428,42 @@ func (c *ClientWithResponses) InspectIDWithResponse(ctx context.Context, pool Po
 	return ParseInspectIDResponse(rsp)
 }
 
+// LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
+//
+// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+//
+// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+func (c *ClientWithResponses) LogPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *LogPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LogPoolResponse, error) {
+	rsp, err := c.LogPoolWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLogPoolResponse(rsp)
+}
+
+// LogPoolWithResponse Have what was taken of a pool written to a log
+//
+// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
+// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+//
+// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/log (the `LogPool` operationId).
+func (c *ClientWithResponses) LogPoolWithResponse(ctx context.Context, pool PoolInPath, params *LogPoolParams, body LogPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*LogPoolResponse, error) {
+	rsp, err := c.LogPool(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLogPoolResponse(rsp)
+}
+
 // PausePoolWithResponse Refuse claims until the pool is resumed
 //
 // Within 30 seconds, everywhere. Replays are answered, and seeding goes on.
@@ -11932,6 +15513,44 @@ func (c *ClientWithResponses) PreviewPoolWithResponse(ctx context.Context, pool 
 	return ParsePreviewPoolResponse(rsp)
 }
 
+// RebuildPoolWithBodyWithResponse Rebuild the queue of a pool from its IDs
+//
+// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+//
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+func (c *ClientWithResponses) RebuildPoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RebuildPoolResponse, error) {
+	rsp, err := c.RebuildPoolWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRebuildPoolResponse(rsp)
+}
+
+// RebuildPoolWithResponse Rebuild the queue of a pool from its IDs
+//
+// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
+// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
+//
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
+// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/rebuild (the `RebuildPool` operationId).
+func (c *ClientWithResponses) RebuildPoolWithResponse(ctx context.Context, pool PoolInPath, params *RebuildPoolParams, body RebuildPoolJSONRequestBody, reqEditors ...RequestEditorFn) (*RebuildPoolResponse, error) {
+	rsp, err := c.RebuildPool(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRebuildPoolResponse(rsp)
+}
+
 // GetRefillWithResponse Where a pool's refill stands
 //
 // Whether its generator is filling it at present, or can make no more.
@@ -11977,6 +15596,50 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 		return nil, err
 	}
 	return ParseReleaseResponse(rsp)
+}
+
+// RestorePoolWithBodyWithResponse Carry forward what was taken after a restore
+//
+// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+//
+//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *table*: from the old table, where that is still there and the system was told of it.
+//   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+//     and every one that is held or on its way back.
+//
+// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+func (c *ClientWithResponses) RestorePoolWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *RestorePoolParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestorePoolResponse, error) {
+	rsp, err := c.RestorePoolWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestorePoolResponse(rsp)
+}
+
+// RestorePoolWithResponse Carry forward what was taken after a restore
+//
+// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
+//
+//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *table*: from the old table, where that is still there and the system was told of it.
+//   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
+//     and every one that is held or on its way back.
+//
+// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/restore (the `RestorePool` operationId).
+func (c *ClientWithResponses) RestorePoolWithResponse(ctx context.Context, pool PoolInPath, params *RestorePoolParams, body RestorePoolJSONRequestBody, reqEditors ...RequestEditorFn) (*RestorePoolResponse, error) {
+	rsp, err := c.RestorePool(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestorePoolResponse(rsp)
 }
 
 // ResumePoolWithResponse End a pause or a drain
@@ -12244,6 +15907,38 @@ func (c *ClientWithResponses) PutSequenceWithResponse(ctx context.Context, seque
 	return ParsePutSequenceResponse(rsp)
 }
 
+// AuditSequenceWithBodyWithResponse Verify a sequence
+//
+// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+func (c *ClientWithResponses) AuditSequenceWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AuditSequenceResponse, error) {
+	rsp, err := c.AuditSequenceWithBody(ctx, sequence, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAuditSequenceResponse(rsp)
+}
+
+// AuditSequenceWithResponse Verify a sequence
+//
+// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
+func (c *ClientWithResponses) AuditSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*AuditSequenceResponse, error) {
+	rsp, err := c.AuditSequence(ctx, sequence, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAuditSequenceResponse(rsp)
+}
+
 // ForecastSequenceWithResponse When a sequence overflows
 //
 // If numbers are leased as they were in the last hour and in the last day.
@@ -12306,6 +16001,36 @@ func (c *ClientWithResponses) LeaseWithResponse(ctx context.Context, sequence Se
 	return ParseLeaseResponse(rsp)
 }
 
+// LogSequenceWithBodyWithResponse Have the leases of a sequence written to a log
+//
+// What *logPool* says holds for the leases of a sequence.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+func (c *ClientWithResponses) LogSequenceWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LogSequenceResponse, error) {
+	rsp, err := c.LogSequenceWithBody(ctx, sequence, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLogSequenceResponse(rsp)
+}
+
+// LogSequenceWithResponse Have the leases of a sequence written to a log
+//
+// What *logPool* says holds for the leases of a sequence.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/log (the `LogSequence` operationId).
+func (c *ClientWithResponses) LogSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *LogSequenceParams, body LogSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*LogSequenceResponse, error) {
+	rsp, err := c.LogSequence(ctx, sequence, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLogSequenceResponse(rsp)
+}
+
 // NextWithBodyWithResponse Take the next numbers
 //
 // Single numbers, out of a range that the answering process leased before: the fastest way to number. They ascend, but other
@@ -12351,6 +16076,178 @@ func (c *ClientWithResponses) PauseSequenceWithResponse(ctx context.Context, seq
 		return nil, err
 	}
 	return ParsePauseSequenceResponse(rsp)
+}
+
+// GetRebuildWithResponse The last rebuild of a sequence
+//
+// The one that is on, or the last one that was: what each source says, the plan, and how far it is.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/sequences/{sequence}/rebuild (the `GetRebuild` operationId).
+func (c *ClientWithResponses) GetRebuildWithResponse(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*GetRebuildResponse, error) {
+	rsp, err := c.GetRebuild(ctx, sequence, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRebuildResponse(rsp)
+}
+
+// PlanRebuildWithBodyWithResponse Freeze a sequence, and plan its rebuild
+//
+// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+//
+// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+//
+// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+func (c *ClientWithResponses) PlanRebuildWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlanRebuildResponse, error) {
+	rsp, err := c.PlanRebuildWithBody(ctx, sequence, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlanRebuildResponse(rsp)
+}
+
+// PlanRebuildWithResponse Freeze a sequence, and plan its rebuild
+//
+// For a sequence whose counter is lost or wrong. It freezes the sequence, so that nobody leases any more, reads the whole ledger,
+// asks every other source where the sequence stands, and answers with the plan: the counter is to begin above all that any of them says is used, and a margin. Nothing
+// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
+//
+// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+//
+// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
+// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild (the `PlanRebuild` operationId).
+func (c *ClientWithResponses) PlanRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *PlanRebuildParams, body PlanRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*PlanRebuildResponse, error) {
+	rsp, err := c.PlanRebuild(ctx, sequence, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlanRebuildResponse(rsp)
+}
+
+// ApplyRebuildWithBodyWithResponse Carry out the plan of a rebuild
+//
+// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+func (c *ClientWithResponses) ApplyRebuildWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyRebuildResponse, error) {
+	rsp, err := c.ApplyRebuildWithBody(ctx, sequence, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyRebuildResponse(rsp)
+}
+
+// ApplyRebuildWithResponse Carry out the plan of a rebuild
+//
+// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
+func (c *ClientWithResponses) ApplyRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *ApplyRebuildParams, body ApplyRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyRebuildResponse, error) {
+	rsp, err := c.ApplyRebuild(ctx, sequence, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyRebuildResponse(rsp)
+}
+
+// CancelRebuildWithResponse Cancel a rebuild that was not applied
+//
+// The sequence is as it was before it was frozen.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/cancel (the `CancelRebuild` operationId).
+func (c *ClientWithResponses) CancelRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *CancelRebuildParams, reqEditors ...RequestEditorFn) (*CancelRebuildResponse, error) {
+	rsp, err := c.CancelRebuild(ctx, sequence, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelRebuildResponse(rsp)
+}
+
+// ResumeRebuildWithBodyWithResponse Serve callers again
+//
+// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+// rebuild is done. It never serves fewer than before.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+func (c *ClientWithResponses) ResumeRebuildWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeRebuildResponse, error) {
+	rsp, err := c.ResumeRebuildWithBody(ctx, sequence, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeRebuildResponse(rsp)
+}
+
+// ResumeRebuildWithResponse Serve callers again
+//
+// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
+// rebuild is done. It never serves fewer than before.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/rebuild/resume (the `ResumeRebuild` operationId).
+func (c *ClientWithResponses) ResumeRebuildWithResponse(ctx context.Context, sequence SequenceInPath, params *ResumeRebuildParams, body ResumeRebuildJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRebuildResponse, error) {
+	rsp, err := c.ResumeRebuild(ctx, sequence, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeRebuildResponse(rsp)
+}
+
+// RestoreSequenceWithBodyWithResponse Carry forward the leases after a restore
+//
+// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+func (c *ClientWithResponses) RestoreSequenceWithBodyWithResponse(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreSequenceResponse, error) {
+	rsp, err := c.RestoreSequenceWithBody(ctx, sequence, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreSequenceResponse(rsp)
+}
+
+// RestoreSequenceWithResponse Carry forward the leases after a restore
+//
+// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
+// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sequences/{sequence}/restore (the `RestoreSequence` operationId).
+func (c *ClientWithResponses) RestoreSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *RestoreSequenceParams, body RestoreSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreSequenceResponse, error) {
+	rsp, err := c.RestoreSequence(ctx, sequence, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreSequenceResponse(rsp)
 }
 
 // ResumeSequenceWithResponse End a pause
@@ -12659,6 +16556,122 @@ func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
 			headers.XRequestID = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseVerifyAuditResponse parses an HTTP response from a VerifyAuditWithResponse call
+func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &VerifyAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers VerifyAuditResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
@@ -13729,7 +17742,7 @@ func ParsePutJobInputResponse(rsp *http.Response) (*PutJobInputResponse, error) 
 		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
+		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -13940,7 +17953,7 @@ func ParseStartJobResponse(rsp *http.Response) (*StartJobResponse, error) {
 		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
-		var dest PoolDeleted
+		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -14518,6 +18531,136 @@ func ParsePutPoolResponse(rsp *http.Response) (*PutPoolResponse, error) {
 	return response, nil
 }
 
+// ParseAuditPoolResponse parses an HTTP response from a AuditPoolWithResponse call
+func ParseAuditPoolResponse(rsp *http.Response) (*AuditPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AuditPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers AuditPoolResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseClaimResponse parses an HTTP response from a ClaimWithResponse call
 func ParseClaimResponse(rsp *http.Response) (*ClaimResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15076,6 +19219,94 @@ func ParseDrainPoolResponse(rsp *http.Response) (*DrainPoolResponse, error) {
 	return response, nil
 }
 
+// ParseGetEvidenceResponse parses an HTTP response from a GetEvidenceWithResponse call
+func ParseGetEvidenceResponse(rsp *http.Response) (*GetEvidenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEvidenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Evidence
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadName
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest PoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetEvidenceResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseExportPoolResponse parses an HTTP response from a ExportPoolWithResponse call
 func ParseExportPoolResponse(rsp *http.Response) (*ExportPoolResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15375,6 +19606,136 @@ func ParseInspectIDResponse(rsp *http.Response) (*InspectIDResponse, error) {
 	return response, nil
 }
 
+// ParseLogPoolResponse parses an HTTP response from a LogPoolWithResponse call
+func ParseLogPoolResponse(rsp *http.Response) (*LogPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LogPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers LogPoolResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePausePoolResponse parses an HTTP response from a PausePoolWithResponse call
 func ParsePausePoolResponse(rsp *http.Response) (*PausePoolResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15607,6 +19968,136 @@ func ParsePreviewPoolResponse(rsp *http.Response) (*PreviewPoolResponse, error) 
 	return response, nil
 }
 
+// ParseRebuildPoolResponse parses an HTTP response from a RebuildPoolWithResponse call
+func ParseRebuildPoolResponse(rsp *http.Response) (*RebuildPoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RebuildPoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers RebuildPoolResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetRefillResponse parses an HTTP response from a GetRefillWithResponse call
 func ParseGetRefillResponse(rsp *http.Response) (*GetRefillResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15813,6 +20304,167 @@ func ParseReleaseResponse(rsp *http.Response) (*ReleaseResponse, error) {
 			headers.XRequestID = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRestorePoolResponse parses an HTTP response from a RestorePoolWithResponse call
+func ParseRestorePoolResponse(rsp *http.Response) (*RestorePoolResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestorePoolResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest PoolNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest PoolDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers RestorePoolResponse201Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers201 = &headers
+	case rsp.StatusCode == 202:
+		var headers RestorePoolResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
@@ -17109,6 +21761,136 @@ func ParsePutSequenceResponse(rsp *http.Response) (*PutSequenceResponse, error) 
 	return response, nil
 }
 
+// ParseAuditSequenceResponse parses an HTTP response from a AuditSequenceWithResponse call
+func ParseAuditSequenceResponse(rsp *http.Response) (*AuditSequenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AuditSequenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers AuditSequenceResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseForecastSequenceResponse parses an HTTP response from a ForecastSequenceWithResponse call
 func ParseForecastSequenceResponse(rsp *http.Response) (*ForecastSequenceResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -17439,6 +22221,136 @@ func ParseLeaseResponse(rsp *http.Response) (*LeaseResponse, error) {
 	return response, nil
 }
 
+// ParseLogSequenceResponse parses an HTTP response from a LogSequenceWithResponse call
+func ParseLogSequenceResponse(rsp *http.Response) (*LogSequenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LogSequenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers LogSequenceResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseNextResponse parses an HTTP response from a NextWithResponse call
 func ParseNextResponse(rsp *http.Response) (*NextResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -17708,6 +22620,820 @@ func ParsePauseSequenceResponse(rsp *http.Response) (*PauseSequenceResponse, err
 			headers.XRequestID = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetRebuildResponse parses an HTTP response from a GetRebuildWithResponse call
+func ParseGetRebuildResponse(rsp *http.Response) (*GetRebuildResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRebuildResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadName
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest SequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetRebuildResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePlanRebuildResponse parses an HTTP response from a PlanRebuildWithResponse call
+func ParsePlanRebuildResponse(rsp *http.Response) (*PlanRebuildResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PlanRebuildResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PlanRebuildResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers PlanRebuildResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplyRebuildResponse parses an HTTP response from a ApplyRebuildWithResponse call
+func ParseApplyRebuildResponse(rsp *http.Response) (*ApplyRebuildResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplyRebuildResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ApplyRebuildResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCancelRebuildResponse parses an HTTP response from a CancelRebuildWithResponse call
+func ParseCancelRebuildResponse(rsp *http.Response) (*CancelRebuildResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelRebuildResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CancelRebuildResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseResumeRebuildResponse parses an HTTP response from a ResumeRebuildWithResponse call
+func ParseResumeRebuildResponse(rsp *http.Response) (*ResumeRebuildResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResumeRebuildResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ResumeRebuildResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRestoreSequenceResponse parses an HTTP response from a RestoreSequenceWithResponse call
+func ParseRestoreSequenceResponse(rsp *http.Response) (*RestoreSequenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestoreSequenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadNamedChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyJobs
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedSequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers RestoreSequenceResponse201Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers201 = &headers
+	case rsp.StatusCode == 202:
+		var headers RestoreSequenceResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"time"
+
+	"idpool/alloc"
+)
+
+type rebuildAnswer struct {
+	Sequence  alloc.SequenceName  `json:"sequence"`
+	ID        alloc.JobID         `json:"id"`
+	Step      alloc.RebuildStep   `json:"step"`
+	Client    alloc.ClientID      `json:"client"`
+	Why       string              `json:"why,omitzero"`
+	Automatic bool                `json:"automatic"`
+	Started   time.Time           `json:"started_at"`
+	Updated   time.Time           `json:"updated_at"`
+	Was       alloc.SequenceState `json:"was"`
+	Epoch     alloc.Epoch         `json:"epoch,omitzero"` // of the counter that is replaced; absent where it is lost
+	Config    sequenceConfig      `json:"config"`
+	Reported  *numberText         `json:"reported,omitempty"`
+	Margin    alloc.Count         `json:"margin"`
+	Since     time.Time           `json:"since,omitzero"`
+	Share     int                 `json:"share,omitzero"`
+	Ledger    ledgerSum           `json:"ledger"`
+	Sources   []sourceAnswer      `json:"sources"`
+	Plan      *planAnswer         `json:"plan,omitempty"`
+	Tested    *spanAnswer         `json:"tested,omitempty"`
+	Applied   time.Time           `json:"applied_at,omitzero"`
+	Resumed   time.Time           `json:"resumed_at,omitzero"`
+	Log       []eventAnswer       `json:"log"`
+}
+
+// ledgerSum is what was read of the ledger until now.
+type ledgerSum struct {
+	Whole    bool        `json:"whole"`
+	Entries  alloc.Count `json:"entries"`
+	Unproven alloc.Count `json:"unproven"`
+	Damaged  alloc.Count `json:"damaged"`
+	Overlaps alloc.Count `json:"overlaps"`
+	Highest  *numberText `json:"highest,omitempty"` // absent where there is no entry
+	Reach    *numberText `json:"reach,omitempty"`   // absent where none is proven
+	Epoch    alloc.Epoch `json:"epoch,omitzero"`
+}
+
+type sourceAnswer struct {
+	Kind  alloc.SourceKind `json:"kind"`
+	Known bool             `json:"known"`
+	Last  *numberText      `json:"last,omitempty"` // with known
+	At    time.Time        `json:"at,omitzero"`
+	Note  string           `json:"note,omitzero"`
+}
+
+type planAnswer struct {
+	ID     string       `json:"id"`
+	Floor  alloc.Number `json:"floor,string"`
+	Next   alloc.Number `json:"next,string"`
+	Burned amount       `json:"burned"`
+	Epoch  alloc.Epoch  `json:"epoch"`
+}
+
+// spanAnswer is the numbers from start to end, both included.
+type spanAnswer struct {
+	Start alloc.Number `json:"start,string"`
+	End   alloc.Number `json:"end,string"`
+}
+
+func newRebuildAnswer(r alloc.Rebuild) rebuildAnswer {
+	a := rebuildAnswer{
+		Sequence: r.Sequence, ID: r.ID, Step: r.Step, Client: r.By, Why: r.Why, Automatic: r.Auto, Started: utc(r.Started), Updated: utc(r.Updated),
+		Was: r.Was, Epoch: r.Epoch, Config: newSequenceConfig(r.Config), Margin: r.Margin, Since: utc(r.Since), Share: r.Share,
+		Ledger: newLedgerSum(r.Ledger), Sources: make([]sourceAnswer, len(r.Sources)), Applied: utc(r.Applied), Resumed: utc(r.Resumed), Log: events(r.Log),
+	}
+	if r.HasReported {
+		a.Reported = &numberText{r.Reported}
+	}
+	for i, s := range r.Sources {
+		a.Sources[i] = newSourceAnswer(s)
+	}
+	if p := r.Plan; p.ID != "" {
+		a.Plan = &planAnswer{ID: p.ID, Floor: p.Floor, Next: p.Next, Burned: numbers(p.Burned), Epoch: p.Epoch}
+	}
+	if len(r.Tested) > 0 {
+		a.Tested = &spanAnswer{r.Tested[0], r.Tested[len(r.Tested)-1]}
+	}
+	return a
+}
+
+func newLedgerSum(l alloc.LedgerSum) ledgerSum {
+	a := ledgerSum{Whole: l.Whole, Entries: l.Entries, Unproven: l.Unproven, Damaged: l.Damaged, Overlaps: l.Overlaps, Epoch: l.Epoch}
+	if l.Entries > 0 {
+		a.Highest = &numberText{l.Highest}
+	}
+	if l.Entries > l.Unproven {
+		a.Reach = &numberText{l.Reach}
+	}
+	return a
+}
+
+func newSourceAnswer(s alloc.Source) sourceAnswer {
+	a := sourceAnswer{Kind: s.Kind, Known: s.Known, At: utc(s.At), Note: s.Note}
+	if s.Known {
+		a.Last = &numberText{s.Last}
+	}
+	return a
+}

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"idpool/alloc"
+)
+
+// rebuildBody asks for the plan of a sequence's rebuild.
+type rebuildBody struct {
+	Why      string         `json:"why"`
+	Reported *numberText    `json:"reported"` // nil for nothing
+	Margin   alloc.Count    `json:"margin"`   // 0 for the default
+	Since    time.Time      `json:"since"`    // zero for nothing
+	Config   *rebuiltConfig `json:"config"`   // nil for none
+}
+
+func (b *rebuildBody) fields() []field {
+	return []field{
+		text("why", &b.Why),
+		number("reported", func(n alloc.Number) error {
+			b.Reported = &numberText{n}
+			return nil
+		}),
+		bounded("margin", 1, alloc.MaxMargin, &b.Margin),
+		moment("since", &b.Since),
+		object("config", &b.Config),
+	}
+}
+
+// rebuiltConfig is the configuration of a sequence whose own is lost.
+type rebuiltConfig struct{ Config alloc.SequenceConfig }
+
+func (b *rebuiltConfig) fields() []field { return sequenceFields("config.", &b.Config) }
+
+// planRebuild freezes the sequence and makes the plan. As long as the ledger is being read there is none: that answer is not the
+// last, and a repeat with the same key goes on.
+func (a api) planRebuild(ctx context.Context, q request, b rebuildBody) (answer, error) {
+	r := alloc.RebuildRequest{Sequence: q.sequence(), Why: b.Why, Margin: b.Margin, Since: b.Since}
+	if b.Reported != nil {
+		r.Reported, r.HasReported = b.Reported.Number, true
+	}
+	if b.Config != nil {
+		r.Config = b.Config.Config.WithDefaults() // the zero configuration would be none
+	}
+	got, err := a.svc.PlanRebuild(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	if got.Step == alloc.RebuildGathering {
+		return answer{status: http.StatusAccepted, body: newRebuildAnswer(got), again: gatheringPause}, nil
+	}
+	return answer{status: http.StatusOK, body: newRebuildAnswer(got)}, nil
+}
+
+// gatheringPause is after how long it is worth to ask again for a plan.
+const gatheringPause = time.Second
+
+func (a api) rebuild(ctx context.Context, q request) (answer, error) {
+	return rebuildAt(a.svc.Rebuild(ctx, q.sequence()))
+}
+
+type applyBody struct {
+	Plan    string `json:"plan"`
+	Confirm string `json:"confirm"`
+}
+
+func (b *applyBody) fields() []field {
+	return []field{text("plan", &b.Plan), text("confirm", &b.Confirm)}
+}
+
+func (a api) applyRebuild(ctx context.Context, q request, b applyBody) (answer, error) {
+	name := q.sequence()
+	if err := confirmed(onSequence, string(name), b.Confirm); err != nil {
+		return answer{}, err
+	}
+	if b.Plan == "" {
+		return answer{}, alloc.Errorf(alloc.CodeInvalidRequest, "plan must be the id of the plan that you have looked at; GET …/rebuild tells it")
+	}
+	return rebuildAt(a.svc.ApplyRebuild(ctx, name, b.Plan))
+}
+
+// confirmed refuses what is not done before somebody has written the name of what it is done to.
+func confirmed(what, name, confirm string) error {
+	if confirm == name {
+		return nil
+	}
+	return alloc.Errorf(alloc.CodeInvalidRequest, "confirm must be the name of the %s, exactly as the path has it; nothing was changed", what)
+}
+
+type shareBody struct {
+	Share int `json:"share"` // 0 for what the configuration says
+}
+
+func (b *shareBody) fields() []field { return []field{bounded("share", 1, 100, &b.Share)} }
+
+func (a api) resumeRebuild(ctx context.Context, q request, b shareBody) (answer, error) {
+	return rebuildAt(a.svc.ResumeRebuild(ctx, q.sequence(), b.Share))
+}
+
+func (a api) cancelRebuild(ctx context.Context, q request) (answer, error) {
+	return rebuildAt(a.svc.CancelRebuild(ctx, q.sequence()))
+}
+
+func rebuildAt(r alloc.Rebuild, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: newRebuildAnswer(r)}, nil
+}
