@@ -69,5 +69,7 @@ func newFixture(t *testing.T) alloctest.Fixture {
 		DropCounter: func(t testing.TB, name alloc.SequenceName) {
 			edit(t, path, `DELETE FROM counters WHERE sequence = (SELECT sequence FROM sequences WHERE name = $1)`, name)
 		},
+		Damage:   func(t testing.TB, d alloctest.Damage) bool { return damage(t, path, d) },
+		Snapshot: func(t testing.TB) func(t testing.TB) { return snapshot(t, path) },
 	}
 }

@@ -11,14 +11,16 @@ import (
 type sequenceRow struct {
 	number  int64
 	counter bool
-	before  alloc.SequenceState // of a frozen one: as it was before. Else the state
-	marked  alloc.JobID         // the rebuild that has marked it, whatever the state; "" for none
+	stored  alloc.SequenceState // beside which stands what follows
+	was     alloc.SequenceState // of a frozen one: its state before; else ""
+	thawed  alloc.JobID         // the rebuild that ended last
+	epoch   alloc.Epoch         // as it is kept apart from the counter
 	alloc.Sequence
 }
 
 // selectSequence reads sequences with their positions; a condition follows.
 const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, auto_rebuild, resume_share,
-		state, rebuild, share, version, created, c.sequence IS NOT NULL, coalesce(c.epoch, 1), coalesce(c.position, ` + reach + `, s.first_number - 1)
+		state, rebuild, share, was, thawed, s.epoch, version, created, c.sequence IS NOT NULL, coalesce(c.epoch, s.epoch), coalesce(c.position, ` + reach + `, s.first_number - 1)
 	FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
 
 // reach is the greatest end of all leases of the sequence s, NULL without any. Those that were not carried are disjoint, so
@@ -31,17 +33,19 @@ func scanSequence(row scanner) (q sequenceRow, err error) {
 	var created, position int64
 	c := &q.Config
 	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &c.PeriodOf,
-		&c.AutoRebuild, &c.ResumeShare, &q.State, &q.marked, &q.Share, &q.Version, &created, &q.counter, &q.Epoch, &position)
-	q.before = q.State
+		&c.AutoRebuild, &c.ResumeShare, &q.stored, &q.Rebuild, &q.Share, &q.was, &q.thawed, &q.epoch, &q.Version, &created,
+		&q.counter, &q.Epoch, &position)
 	switch {
-	case q.State == alloc.SequenceDeleted:
+	case q.stored == alloc.SequenceDeleted:
+		q.State = q.stored
 	case !q.counter:
-		q.State, q.before, q.Share = alloc.SequenceStopped, alloc.SequenceStopped, 0
-	case q.marked != "":
-		q.Rebuild, q.State = q.marked, alloc.SequenceFrozen
-		if q.Share > 0 {
-			q.State = alloc.SequenceResuming
-		}
+		q.State, q.Rebuild, q.Share = alloc.SequenceStopped, "", 0
+	case q.was != "":
+		q.State = alloc.SequenceFrozen
+	case q.Share > 0:
+		q.State = alloc.SequenceResuming
+	default:
+		q.State = q.stored
 	}
 	q.Created = moment(created)
 	q.Next = alloc.Number(position) + 1 // of -1 it is 0, and of the greatest position it still fits
@@ -188,7 +192,7 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 // setSequenceState puts the sequence into a state that no rebuild has to do with.
 func (t *tx) setSequenceState(q sequenceRow, to alloc.SequenceState) (alloc.Sequence, error) {
 	q.State, q.Rebuild, q.Share = to, "", 0
-	_, err := t.exec(`UPDATE sequences SET state = $2, rebuild = '', share = 0 WHERE sequence = $1`, q.number, to)
+	_, err := t.exec(`UPDATE sequences SET state = $2, rebuild = '', share = 0, was = '' WHERE sequence = $1`, q.number, to)
 	return q.Sequence, err
 }
 

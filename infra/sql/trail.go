@@ -56,7 +56,7 @@ func (s *Store) Intend(ctx context.Context, r alloc.AuditRecord) error {
 			return 0, err
 		}
 		return t.exec(`INSERT INTO intents (id, at, record) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING`,
-			r.ID, instant(r.At), asJSON(new(storedIntent(r))))
+			r.ID, instant(s.clock()), asJSON(new(storedIntent(r))))
 	})
 	return err
 }

@@ -1,11 +1,20 @@
 -- Rebuild, restore and audit. What was there before keeps its meaning.
 
--- A rebuild marks a sequence beside its state, which stays what it was before: with the mark and no share it is frozen, with one
--- it is resuming.
 ALTER TABLE sequences ADD COLUMN auto_rebuild INTEGER NOT NULL DEFAULT 0 CHECK (auto_rebuild IN (0, 1));
 ALTER TABLE sequences ADD COLUMN resume_share INTEGER NOT NULL DEFAULT 10 CHECK (resume_share BETWEEN 1 AND 100);
-ALTER TABLE sequences ADD COLUMN rebuild TEXT NOT NULL DEFAULT '' CHECK (rebuild = '' OR state <> 'deleted'); -- which one; empty for none
-ALTER TABLE sequences ADD COLUMN share INTEGER NOT NULL DEFAULT 0 CHECK (share BETWEEN 0 AND 99 AND (share = 0 OR rebuild <> '' AND state = 'active'));
+
+-- A rebuild marks a sequence beside its state: with what it was before it is frozen, with a share it is resuming. thawed is the
+-- rebuild that ended last. epoch is that of the counter, kept apart from it.
+ALTER TABLE sequences ADD COLUMN rebuild TEXT NOT NULL DEFAULT '';
+ALTER TABLE sequences ADD COLUMN share INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sequences ADD COLUMN was TEXT NOT NULL DEFAULT '' CHECK (was IN ('', 'active', 'paused', 'stopped', 'resuming') AND CASE
+    WHEN rebuild = '' THEN share = 0 AND was = ''
+    WHEN was = '' THEN state = 'active' AND share BETWEEN 1 AND 99
+    ELSE state <> 'deleted' AND share = 0 END);
+ALTER TABLE sequences ADD COLUMN thawed TEXT NOT NULL DEFAULT '';
+ALTER TABLE sequences ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1 CHECK (epoch > 0);
+
+UPDATE sequences SET epoch = coalesce((SELECT c.epoch FROM counters c WHERE c.sequence = sequences.sequence), 1);
 
 -- The high-water marks: up to which number a sequence was once seen to be used. They only rise.
 CREATE TABLE marks (
@@ -30,7 +39,7 @@ CREATE TABLE rebuilds (
 
 -- What a restore carries forward into the ledger and the pools is told apart: in one place it may do what nothing else may. A
 -- lease that is carried may overlap others: then numbers are in two hands, which must not be hidden. An entry is never changed
--- but by a carry that extends it.
+-- but by a carry that extends it, or says anew whose it is where that is lost.
 ALTER TABLE leases ADD COLUMN proven INTEGER NOT NULL DEFAULT 1 CHECK (proven IN (0, 1));
 ALTER TABLE leases ADD COLUMN carried INTEGER NOT NULL DEFAULT 0 CHECK (carried IN (0, 1) AND (carried = 1 OR proven = 1));
 
@@ -50,7 +59,7 @@ BEGIN
 END;
 
 CREATE TRIGGER leases_are_only_extended BEFORE UPDATE ON leases
-WHEN NOT (NEW.carried = 1 AND NEW.sequence = OLD.sequence AND NEW.low = OLD.low AND NEW.high > OLD.high)
+WHEN NOT (NEW.carried = 1 AND NEW.sequence = OLD.sequence AND NEW.low = OLD.low AND (NEW.high > OLD.high OR NEW.high = OLD.high AND OLD.token = ''))
 BEGIN
     SELECT RAISE(ABORT, 'an entry of the ledger is not changed');
 END;
