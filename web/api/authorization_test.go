@@ -35,6 +35,10 @@ var needed = map[string]struct {
 	"sweepPool": {"tend", "p"},
 	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"manage", "p"}, "resumePool": {"manage", "p"}, "drainPool": {"manage", "p"},
 	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"manage", "s"}, "resumeSequence": {"manage", "s"},
+	"getRebuild": {"read", "s"}, "planRebuild": {"manage", "s"}, "applyRebuild": {"manage", "s"}, "resumeRebuild": {"manage", "s"}, "cancelRebuild": {"manage", "s"},
+	"getEvidence": {"manage", "p"}, "rebuildPool": {"manage", "p"},
+	"auditPool": {"manage", "p"}, "auditSequence": {"manage", "s"}, "verifyAudit": {"manage", "*"},
+	"logPool": {"manage", "p"}, "logSequence": {"manage", "s"}, "restorePool": {"manage", "p"}, "restoreSequence": {"manage", "s"},
 	"tend":            {"tend", "*"},
 	"listAudit":       {"read", "*"},
 	"listCredentials": {"credentials", "*"}, "createCredential": {"credentials", "*"}, "getCredential": {"credentials", "*"},
@@ -42,7 +46,10 @@ var needed = map[string]struct {
 }
 
 // neededOf is what each kind of job needs on its pool to be seen. Who manages the pool may cancel them all, and sees them.
-var neededOf = map[alloc.JobKind]alloc.Action{alloc.JobExport: "export", alloc.JobSeed: "seed", alloc.JobCount: "read"}
+var neededOf = map[alloc.JobKind]alloc.Action{
+	alloc.JobExport: "export", alloc.JobSeed: "seed", alloc.JobCount: "read",
+	alloc.JobRebuild: "manage", alloc.JobAudit: "manage", alloc.JobLog: "manage", alloc.JobRestore: "manage",
+}
 
 // actions are all that a scope may permit.
 var actions = []alloc.Action{
@@ -110,7 +117,7 @@ func TestAuthorisation(t *testing.T) {
 				t.Errorf("what was refused has changed something: %s, before %s", after, before)
 			}
 			for _, scopes := range permitting(need.action, need.on) {
-				w := newWorld(t)
+				w := newWorldFor(t, rt)
 				if rt.Operation == "getJobPart" {
 					w.must(200, "POST", "/v1/tend", "")
 				}

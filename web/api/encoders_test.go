@@ -19,7 +19,10 @@ func TestTheExamplesOfAnExportAreTrue(t *testing.T) {
 		Paths map[string]struct {
 			Get struct {
 				Responses map[string]struct {
-					Content map[string]struct{ Example json.RawMessage }
+					Content map[string]struct {
+						Example  json.RawMessage
+						Examples map[string]struct{ Value json.RawMessage }
+					}
 				}
 			}
 		}
@@ -30,7 +33,11 @@ func TestTheExamplesOfAnExportAreTrue(t *testing.T) {
 	shown := map[string]string{}
 	for media, content := range doc.Paths[job+"/parts/{part}"].Get.Responses["200"].Content {
 		var text string
-		if err := json.Unmarshal(content.Example, &text); err != nil {
+		example := content.Example
+		if example == nil {
+			example = content.Examples["export"].Value
+		}
+		if err := json.Unmarshal(example, &text); err != nil {
 			t.Fatalf("the example of %s: %v", media, err)
 		}
 		shown[media] = text

@@ -43,7 +43,7 @@ func newClient(t testing.TB, store alloc.Store) client {
 
 func clientAt(t testing.TB, store alloc.Store, now func() time.Time) client {
 	t.Helper()
-	svc, err := alloc.NewService(alloc.Config{Store: store, Now: now, Encoders: api.Encoders()})
+	svc, err := alloc.NewService(alloc.Config{Store: store, Now: now, Encoders: api.Encoders(), Log: api.LogCodec()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (rt served) once(ctx context.Context, q request, todo work) (answer, error)
 
 // unfinished keeps a key with its request, and no answer: the next repeat goes on with the work.
 func unfinished() error {
-	return alloc.Errorf(alloc.CodeBusy, "the work is not finished; repeat the request with the same Idempotency-Key").After(gatheringPause)
+	return alloc.Errorf(alloc.CodeBusy, "the work is not finished; repeat the request with the same Idempotency-Key").After(readingPause)
 }
 
 // needed is what the caller must be permitted, and on which name. Whether it is, the service says. Of a job that is its pool, and

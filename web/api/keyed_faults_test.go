@@ -23,7 +23,7 @@ func forgetful(t testing.TB) *world {
 // worlds are those in which a route that is on a pool is tried.
 func worlds(rt api.Route) map[string]func(testing.TB) *world {
 	if !strings.Contains(rt.Path, "{pool}") || rt.Operation == "putPool" {
-		return map[string]func(testing.TB) *world{"": newWorld}
+		return map[string]func(testing.TB) *world{"": func(t testing.TB) *world { return newWorldFor(t, rt) }}
 	}
 	return map[string]func(testing.TB) *world{"": newWorld, ", of a pool that forgets": forgetful}
 }
@@ -276,7 +276,7 @@ func TestKeyedDeletionsTogether(t *testing.T) {
 func TestAForbiddenRequestWithAKeyLeavesItsRecord(t *testing.T) {
 	for _, rt := range withKeys() {
 		t.Run(rt.Operation, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorldFor(t, rt)
 			nobody := w.as(w.makeCredential(`{"client": "nobody", "scopes": ["lease:elsewhere"]}`).Secret)
 			body, headers := w.good(rt)
 			var records [2]int

@@ -46,7 +46,7 @@ func (w *world) send(rt api.Route, headers ...string) *httptest.ResponseRecorder
 func TestARepeatGetsTheFirstAnswer(t *testing.T) {
 	for _, rt := range withKeys() {
 		t.Run(rt.Operation, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorldFor(t, rt)
 			first := w.send(rt, "Idempotency-Key: k")
 			if first.Code >= 300 || first.Header().Get("Idempotent-Replayed") != "" {
 				t.Fatalf("the first: %d %v %s", first.Code, first.Header(), first.Body)
@@ -94,7 +94,7 @@ func TestAKeyIsForOneRequest(t *testing.T) {
 			continue // there is but one request
 		}
 		t.Run(rt.Operation, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorldFor(t, rt)
 			w.send(rt, "Idempotency-Key: k")
 			after := w.snapshot()
 			body, headers := w.changed(rt)
@@ -137,6 +137,20 @@ func (w *world) changed(rt api.Route) (body string, headers []string) {
 		return `{"scopes": ["claim:q"]}`, []string{`If-Match: "1"`}
 	case "rotateCredential":
 		return `{"overlap": 5}`, nil
+	case "planRebuild":
+		return `{"reported": "9"}`, nil
+	case "applyRebuild":
+		return `{"plan": "another", "confirm": "s"}`, nil
+	case "resumeRebuild":
+		return `{"share": 99}`, nil
+	case "rebuildPool":
+		return `{"confirm": "p", "why": "otherwise"}`, nil
+	case "auditPool", "auditSequence", "verifyAudit", "logPool", "logSequence":
+		return `{"why": "otherwise"}`, nil
+	case "restorePool":
+		return `{"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`, nil
+	case "restoreSequence":
+		return `{"source": "log", "point": "2026-11-29T11:30:00Z", "confirm": "s"}`, nil
 	}
 	return "", []string{`If-Match: "1"`}
 }
@@ -149,7 +163,7 @@ func TestEveryMemberOfABodyIsInItsFingerprint(t *testing.T) {
 			`"generator": {"kind": "ulid"}`, `"refill": {"low": 5}`, `"refill": {"target": 5}`, `"refill": {"low_hours": 5}`, `"refill": {"target_hours": 5}`,
 		},
 		"PUT /v1/sequences/new": {
-			`"description": "d"`, `"start": "5"`, `"start": "0"`, `"limit": "9"`, `"max_lease": 7`, `"segment": 7`, `"require_key": true`,
+			`"description": "d"`, `"start": "5"`, `"start": "0"`, `"limit": "9"`, `"max_lease": 7`, `"segment": 7`, `"require_key": true`, `"auto_rebuild": true`, `"resume_share": 7`,
 		},
 		"POST /v1/pools/p/claims":     {`"count": 2`, `"owner": "o"`, `"metadata": {"a": "b"}`, `"hold": 60`},
 		"POST /v1/sequences/s/leases": {`"count": 2`},

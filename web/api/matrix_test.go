@@ -96,7 +96,7 @@ var badKeys = []string{"", `""`, `"open`, `a, b`, "é", strings.Repeat("k", 256)
 func TestBadInputIsNeverA500(t *testing.T) {
 	for _, rt := range api.Routes(nil) {
 		t.Run(rt.Operation, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorldFor(t, rt)
 			before := w.snapshot()
 			path := w.path(rt) + query(rt)
 			body, headers := w.good(rt)

@@ -26,17 +26,19 @@ type rebuildAnswer struct {
 	Sources   []sourceAnswer      `json:"sources"`
 	Plan      *planAnswer         `json:"plan,omitempty"`
 	Tested    *spanAnswer         `json:"tested,omitempty"`
+	Check     *ledgerSum          `json:"check,omitempty"` // nil before the verification has begun
 	Applied   time.Time           `json:"applied_at,omitzero"`
 	Resumed   time.Time           `json:"resumed_at,omitzero"`
 	Log       []eventAnswer       `json:"log"`
 }
 
-// ledgerSum is what was read of the ledger until now.
+// ledgerSum is what was read of the ledger until now, for the plan or for the verification.
 type ledgerSum struct {
 	Whole    bool        `json:"whole"`
 	Entries  alloc.Count `json:"entries"`
 	Unproven alloc.Count `json:"unproven"`
 	Damaged  alloc.Count `json:"damaged"`
+	Blind    *numberText `json:"blind,omitempty"` // greatest start of the damaged ones
 	Overlaps alloc.Count `json:"overlaps"`
 	Highest  *numberText `json:"highest,omitempty"` // absent where there is no entry
 	Reach    *numberText `json:"reach,omitempty"`   // absent where none is proven
@@ -82,12 +84,16 @@ func newRebuildAnswer(r alloc.Rebuild) rebuildAnswer {
 	}
 	if len(r.Tested) > 0 {
 		a.Tested = &spanAnswer{r.Tested[0], r.Tested[len(r.Tested)-1]}
+		a.Check = new(newLedgerSum(r.Check))
 	}
 	return a
 }
 
 func newLedgerSum(l alloc.LedgerSum) ledgerSum {
 	a := ledgerSum{Whole: l.Whole, Entries: l.Entries, Unproven: l.Unproven, Damaged: l.Damaged, Overlaps: l.Overlaps, Epoch: l.Epoch}
+	if l.Damaged > 0 {
+		a.Blind = &numberText{l.Blind}
+	}
 	if l.Entries > 0 {
 		a.Highest = &numberText{l.Highest}
 	}

@@ -35,8 +35,7 @@ type rebuiltConfig struct{ Config alloc.SequenceConfig }
 
 func (b *rebuiltConfig) fields() []field { return sequenceFields("config.", &b.Config) }
 
-// planRebuild freezes the sequence and makes the plan. As long as the ledger is being read there is none: that answer is not the
-// last, and a repeat with the same key goes on.
+// planRebuild freezes the sequence and makes the plan.
 func (a api) planRebuild(ctx context.Context, q request, b rebuildBody) (answer, error) {
 	r := alloc.RebuildRequest{Sequence: q.sequence(), Why: b.Why, Margin: b.Margin, Since: b.Since}
 	if b.Reported != nil {
@@ -45,21 +44,16 @@ func (a api) planRebuild(ctx context.Context, q request, b rebuildBody) (answer,
 	if b.Config != nil {
 		r.Config = b.Config.Config.WithDefaults() // the zero configuration would be none
 	}
-	got, err := a.svc.PlanRebuild(ctx, r)
+	return rebuildAt(a.svc.PlanRebuild(ctx, r))
+}
+
+// rebuild shows the last rebuild, at whatever step it is.
+func (a api) rebuild(ctx context.Context, q request) (answer, error) {
+	r, err := a.svc.Rebuild(ctx, q.sequence())
 	if err != nil {
 		return answer{}, err
 	}
-	if got.Step == alloc.RebuildGathering {
-		return answer{status: http.StatusAccepted, body: newRebuildAnswer(got), again: gatheringPause}, nil
-	}
-	return answer{status: http.StatusOK, body: newRebuildAnswer(got)}, nil
-}
-
-// gatheringPause is after how long it is worth to ask again for a plan.
-const gatheringPause = time.Second
-
-func (a api) rebuild(ctx context.Context, q request) (answer, error) {
-	return rebuildAt(a.svc.Rebuild(ctx, q.sequence()))
+	return answer{status: http.StatusOK, body: newRebuildAnswer(r)}, nil
 }
 
 type applyBody struct {
@@ -104,9 +98,18 @@ func (a api) cancelRebuild(ctx context.Context, q request) (answer, error) {
 	return rebuildAt(a.svc.CancelRebuild(ctx, q.sequence()))
 }
 
+// rebuildAt is the answer of a request that brings a rebuild on. As long as the ledger is being read, for the plan or for the verification, it is
+// not the last word: a repeat, also with the same key, goes on.
 func rebuildAt(r alloc.Rebuild, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: newRebuildAnswer(r)}, nil
+	a := answer{status: http.StatusOK, body: newRebuildAnswer(r)}
+	if r.Step == alloc.RebuildGathering || r.Step == alloc.RebuildApplied {
+		a.status, a.again = http.StatusAccepted, readingPause
+	}
+	return a, nil
 }
+
+// readingPause is after how long it is worth to ask again where a ledger is being read.
+const readingPause = time.Second

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ type world struct {
 	credential made
 	job        string
 	seeding    string
+	plan       string // of the rebuild of s, where there is one
 }
 
 // claimed is what a claim has answered.
@@ -58,6 +60,35 @@ func newWorldOf(t testing.TB, config string) *world {
 	w.must(200, "PUT", "/v1/jobs/"+w.seeding+"/input/0", "A-7\nA-8\n", textPlain)
 	w.log.take()
 	return w
+}
+
+// newWorldFor is a world in which the route can do what it is for.
+func newWorldFor(t testing.TB, rt api.Route) *world {
+	t.Helper()
+	w := newWorld(t)
+	switch rt.Operation {
+	case "getRebuild", "applyRebuild", "cancelRebuild":
+		w.planRebuild(`{"reported": "5"}`)
+	case "resumeRebuild":
+		w.planRebuild(`{"reported": "5"}`)
+		w.must(200, "POST", "/v1/sequences/s/rebuild/apply", fmt.Sprintf(`{"plan": %q, "confirm": "s"}`, w.plan))
+	}
+	w.log.take()
+	return w
+}
+
+// rebuilt is what is answered of a rebuild.
+type rebuilt struct {
+	ID, Step, Was string
+	Plan          struct{ ID, Floor, Next, Burned string }
+}
+
+// planRebuild freezes the sequence s.
+func (w *world) planRebuild(body string) rebuilt {
+	w.t.Helper()
+	r := read[rebuilt](w.t, w.must(200, "POST", "/v1/sequences/s/rebuild", body).Body)
+	w.plan = r.Plan.ID
+	return r
 }
 
 // textPlain is the header of a file with one ID a line.
@@ -101,6 +132,18 @@ func (w *world) good(rt api.Route) (body string, headers []string) {
 		return "A-9\n", []string{textPlain}
 	case "startJob":
 		return `{"parts": 1}`, nil
+	case "planRebuild":
+		return `{"reported": "5", "why": "lost"}`, nil
+	case "applyRebuild":
+		return fmt.Sprintf(`{"plan": %q, "confirm": "s"}`, cmp.Or(w.plan, "none")), nil
+	case "resumeRebuild":
+		return `{"share": 100}`, nil
+	case "rebuildPool":
+		return `{"confirm": "p"}`, nil
+	case "restorePool":
+		return `{"source": "burn", "point": "2026-11-29T11:00:00Z", "at_most": 1, "confirm": "p"}`, nil
+	case "restoreSequence":
+		return `{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "s"}`, nil
 	case "createCredential":
 		return `{"client": "shop", "scopes": ["claim:p"]}`, nil
 	case "putCredential":

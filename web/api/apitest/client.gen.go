@@ -1088,6 +1088,42 @@ type LeaseRequest struct {
 	Count *int64 `json:"count,omitempty"`
 }
 
+// LedgerSum What was read of the ledger until now.
+type LedgerSum struct {
+	// Blind A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Blind *Number `json:"blind,omitempty"`
+
+	// Damaged Leases that cannot be read.
+	Damaged int64 `json:"damaged"`
+
+	// Entries Leases that can be read.
+	Entries int64 `json:"entries"`
+
+	// Epoch Counts the rebuilds of a sequence, from 1.
+	Epoch *Epoch `json:"epoch,omitempty"`
+
+	// Highest A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Highest *Number `json:"highest,omitempty"`
+
+	// Overlaps Leases that left the house, and overlap one before.
+	Overlaps int64 `json:"overlaps"`
+
+	// Reach A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+	//
+	// Examples: 1001
+	Reach *Number `json:"reach,omitempty"`
+
+	// Unproven Of these, such that never left the house.
+	Unproven int64 `json:"unproven"`
+
+	// Whole It was read to its end.
+	Whole bool `json:"whole"`
+}
+
 // Level How full a pool is, where it was read. `available` is current; the other counts are those of `counted_at`.
 type Level struct {
 	// Available Free IDs that no claim has taken.
@@ -1691,6 +1727,9 @@ type Rebuild struct {
 	// Automatic The schedule began it by itself.
 	Automatic bool `json:"automatic"`
 
+	// Check What was read of the ledger until now.
+	Check *LedgerSum `json:"check,omitempty"`
+
 	// Client Who did it.
 	//
 	// Examples: shop
@@ -1708,35 +1747,7 @@ type Rebuild struct {
 	ID RebuildID `json:"id"`
 
 	// Ledger What was read of the ledger until now.
-	Ledger struct {
-		// Damaged Of these, such that cannot be read.
-		Damaged int64 `json:"damaged"`
-
-		// Entries Leases.
-		Entries int64 `json:"entries"`
-
-		// Epoch Counts the rebuilds of a sequence, from 1.
-		Epoch *Epoch `json:"epoch,omitempty"`
-
-		// Highest A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
-		//
-		// Examples: 1001
-		Highest *Number `json:"highest,omitempty"`
-
-		// Overlaps Leases that overlap one before.
-		Overlaps int64 `json:"overlaps"`
-
-		// Reach A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
-		//
-		// Examples: 1001
-		Reach *Number `json:"reach,omitempty"`
-
-		// Unproven Of these, such that never left the house.
-		Unproven int64 `json:"unproven"`
-
-		// Whole It was read to its end.
-		Whole bool `json:"whole"`
-	} `json:"ledger"`
+	Ledger LedgerSum `json:"ledger"`
 
 	// Log What happened to it, the last 20 events.
 	Log []struct {
@@ -4015,7 +4026,8 @@ type ClientInterface interface {
 	// where no ID was written, as CSV it is the header, as JSON it is empty.
 	//
 	// CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
-	// To read a file back by a program, export as `json`: one object a line, with every text exactly.
+	// To read a file back by a program, export as `json`: one object a line, with every text exactly. Logs, findings and what a restore has to say are
+	// such lines in any case.
 	//
 	// Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 	GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4709,6 +4721,8 @@ type ClientInterface interface {
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
 	//
+	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
@@ -4718,6 +4732,8 @@ type ClientInterface interface {
 	//
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	//
+	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5191,7 +5207,8 @@ func (c *Client) PutJobInputWithTextBody(ctx context.Context, job JobInPath, inp
 // where no ID was written, as CSV it is the header, as JSON it is empty.
 //
 // CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
-// To read a file back by a program, export as `json`: one object a line, with every text exactly.
+// To read a file back by a program, export as `json`: one object a line, with every text exactly. Logs, findings and what a restore has to say are
+// such lines in any case.
 //
 // Corresponds with GET /v1/jobs/{job}/parts/{part} (the `GetJobPart` operationId).
 func (c *Client) GetJobPart(ctx context.Context, job JobInPath, part int32, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6515,6 +6532,8 @@ func (c *Client) PlanRebuild(ctx context.Context, sequence SequenceInPath, param
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 // sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
 //
+// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
@@ -6534,6 +6553,8 @@ func (c *Client) ApplyRebuildWithBody(ctx context.Context, sequence SequenceInPa
 //
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 // sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+//
+// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10653,7 +10674,8 @@ type ClientWithResponsesInterface interface {
 	// where no ID was written, as CSV it is the header, as JSON it is empty.
 	//
 	// CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
-	// To read a file back by a program, export as `json`: one object a line, with every text exactly.
+	// To read a file back by a program, export as `json`: one object a line, with every text exactly. Logs, findings and what a restore has to say are
+	// such lines in any case.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11387,6 +11409,8 @@ type ClientWithResponsesInterface interface {
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
 	//
+	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
@@ -11396,6 +11420,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	//
+	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14327,11 +14353,21 @@ type ApplyRebuildResponse200Headers struct {
 	XRequestID              RequestID
 }
 
+// ApplyRebuildResponse202Headers the declared response headers of an HTTP 202 response for ApplyRebuild
+type ApplyRebuildResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	RetryAfter              int
+	XRequestID              RequestID
+}
+
 type ApplyRebuildResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Rebuild
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Rebuild
 	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationProblemJSON400 *BadNamedChange
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -14356,6 +14392,8 @@ type ApplyRebuildResponse struct {
 	ApplicationProblemJSON503 *KeyedSequenceUnavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ApplyRebuildResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *ApplyRebuildResponse202Headers
 }
 
 // Status returns HTTPResponse.Status
@@ -15032,7 +15070,8 @@ func (c *ClientWithResponses) PutJobInputWithTextBodyWithResponse(ctx context.Co
 // where no ID was written, as CSV it is the header, as JSON it is empty.
 //
 // CSV is for people: a text that a spreadsheet would run as a formula has an apostrophe before it, which no reader takes away.
-// To read a file back by a program, export as `json`: one object a line, with every text exactly.
+// To read a file back by a program, export as `json`: one object a line, with every text exactly. Logs, findings and what a restore has to say are
+// such lines in any case.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16144,6 +16183,8 @@ func (c *ClientWithResponses) PlanRebuildWithResponse(ctx context.Context, seque
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 // sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
 //
+// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sequences/{sequence}/rebuild/apply (the `ApplyRebuild` operationId).
@@ -16159,6 +16200,8 @@ func (c *ClientWithResponses) ApplyRebuildWithBodyWithResponse(ctx context.Conte
 //
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
 // sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+//
+// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22909,6 +22952,13 @@ func ParseApplyRebuildResponse(rsp *http.Response) (*ApplyRebuildResponse, error
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Rebuild
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
 		var dest BadNamedChange
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -23013,6 +23063,37 @@ func ParseApplyRebuildResponse(rsp *http.Response) (*ApplyRebuildResponse, error
 			headers.XRequestID = value
 		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers ApplyRebuildResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
