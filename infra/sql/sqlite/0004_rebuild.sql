@@ -44,6 +44,7 @@ ALTER TABLE leases ADD COLUMN proven INTEGER NOT NULL DEFAULT 1 CHECK (proven IN
 ALTER TABLE leases ADD COLUMN carried INTEGER NOT NULL DEFAULT 0 CHECK (carried IN (0, 1) AND (carried = 1 OR proven = 1));
 
 CREATE INDEX leases_carried ON leases (sequence, high) WHERE carried = 1;
+CREATE INDEX leases_carried_epoch ON leases (sequence, epoch, high) WHERE carried = 1;
 
 DROP TRIGGER leases_disjoint;
 
