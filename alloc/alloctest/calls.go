@@ -118,6 +118,52 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			_, err := s.SequenceSamples(ctx, "s", time.Unix(0, 0), time.Unix(1<<32, 0), 10)
 			return err
 		},
+		"Watch": func(ctx context.Context) error { _, err := s.Watch(ctx, "s"); return err },
+		"Intend": func(ctx context.Context) error {
+			return s.Intend(ctx, alloc.AuditRecord{ID: "20380119T000000.000000Z-late", Client: "c", Action: "a", Target: "t"})
+		},
+		"Intended": func(ctx context.Context) error { _, err := s.Intended(ctx, time.Unix(1<<32, 0), 10); return err },
+		"Months":   func(ctx context.Context) error { _, err := s.Months(ctx); return err },
+		"Chain":    func(ctx context.Context) error { _, err := s.Chain(ctx, "2038-01", 0, 10); return err },
+		"Rebuild":  func(ctx context.Context) error { _, err := s.Rebuild(ctx, "s"); return err },
+		"ChangeRebuild": func(ctx context.Context) error {
+			_, err := s.ChangeRebuild(ctx, 0, alloc.Rebuild{Sequence: "s", ID: "late", Change: "late", Step: alloc.RebuildGathering})
+			return err
+		},
+		"Evidence":   func(ctx context.Context) error { _, err := s.Evidence(ctx, "s"); return err },
+		"WalkLedger": func(ctx context.Context) error { _, _, err := s.WalkLedger(ctx, "s", "", 10); return err },
+		"Freeze":     func(ctx context.Context) error { _, err := s.Freeze(ctx, "s", "late"); return err },
+		"Restart": func(ctx context.Context) error {
+			_, err := s.Restart(ctx, alloc.RestartOrder{Sequence: "s", Rebuild: "late", From: 1, To: 2, Next: 5000, Config: alloc.SequenceConfig{}.WithDefaults()})
+			return err
+		},
+		"Thaw": func(ctx context.Context) error {
+			_, err := s.Thaw(ctx, "s", "late", alloc.SequenceActive, 0)
+			return err
+		},
+		"PoolEvidence": func(ctx context.Context) error { _, err := s.PoolEvidence(ctx, "p"); return err },
+		"RebuildPool": func(ctx context.Context) error {
+			_, err := s.RebuildPool(ctx, alloc.PoolRebuildOrder{Pool: "p", Job: "late"})
+			return err
+		},
+		"AbandonRebuild": func(ctx context.Context) error { return s.AbandonRebuild(ctx, "p", "late") },
+		"Stock":          func(ctx context.Context) error { _, _, err := s.Stock(ctx, "p", "", 10); return err },
+		"Carry": func(ctx context.Context) error {
+			_, err := s.Carry(ctx, "p", []alloc.IDRecord{{Pool: "p", ID: "p-00001", State: alloc.StateClaimed, Token: alloc.NewToken(), At: time.Unix(1<<31, 0)}})
+			return err
+		},
+		"CarryLeases": func(ctx context.Context) error {
+			_, err := s.CarryLeases(ctx, "s", []alloc.LeaseRecord{{Start: 900, End: 909, Token: alloc.NewToken(), At: time.Unix(1<<31, 0), Epoch: 1, Proven: true}})
+			return err
+		},
+		"AuditPool": func(ctx context.Context) error {
+			_, err := s.AuditPool(ctx, "p", alloc.AuditOrder{Job: "late", Sample: 100})
+			return err
+		},
+		"AuditSequence": func(ctx context.Context) error {
+			_, err := s.AuditSequence(ctx, "s", alloc.AuditOrder{Job: "late", Sample: 100})
+			return err
+		},
 		"Ready": func(ctx context.Context) error { return s.Ready(ctx) },
 	}
 }

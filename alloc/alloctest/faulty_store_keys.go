@@ -103,12 +103,17 @@ func (f *Faulty) Part(ctx context.Context, job alloc.JobID, n int) (alloc.Part, 
 	return call(ctx, f, "Part", func() (alloc.Part, error) { return f.store.Part(ctx, job, n) })
 }
 
+// walked is the answer of a page of a walk.
+type walked[A any] struct {
+	page []A
+	next string
+}
+
 // WalkIDs implements alloc.Jobs.
-func (f *Faulty) WalkIDs(ctx context.Context, pool alloc.PoolName, state alloc.State, mark string, limit int) (page []alloc.IDRecord, next string, err error) {
-	_, err = call(ctx, f, "WalkIDs", func() (struct{}, error) {
-		var err error
-		page, next, err = f.store.WalkIDs(ctx, pool, state, mark, limit)
-		return struct{}{}, err
+func (f *Faulty) WalkIDs(ctx context.Context, pool alloc.PoolName, state alloc.State, mark string, limit int) ([]alloc.IDRecord, string, error) {
+	a, err := call(ctx, f, "WalkIDs", func() (a walked[alloc.IDRecord], err error) {
+		a.page, a.next, err = f.store.WalkIDs(ctx, pool, state, mark, limit)
+		return a, err
 	})
-	return page, next, err
+	return a.page, a.next, err
 }

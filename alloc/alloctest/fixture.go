@@ -52,7 +52,7 @@ type DamageKind string
 
 // The kinds. All else stays as it is.
 const (
-	// Of Pool. Every Store answers its claims out of a cold memory with CodePoolDamaged after a LoseHead.
+	// Of Pool.
 	LoseHead  DamageKind = "lose head"  // what holds its configuration, its state and where its queue stands; the copy stays
 	LoseCopy  DamageKind = "lose copy"  // the copy of its configuration that is kept apart; its name stays known
 	LoseQueue DamageKind = "lose queue" // all that lists its free IDs, beside their own records

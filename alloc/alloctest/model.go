@@ -22,12 +22,17 @@ type Model struct {
 var _ alloc.Store = (*Model)(nil)
 
 type modelData struct {
-	mu        sync.Mutex
+	mu sync.Mutex
+	tables
+}
+
+// tables is all that is stored.
+type tables struct {
 	pools     map[alloc.PoolName]*modelPool
 	sequences map[alloc.SequenceName]*modelSequence
 	claims    map[string]keyed[alloc.Claim] // by the key's hash
 	leases    map[string]keyed[alloc.Range] // by the key's hash
-	trail     map[string]alloc.AuditRecord
+	trail     modelTrail
 
 	kept        map[string]keyed[alloc.Kept] // by the key's hash
 	credentials map[alloc.CredentialID]alloc.Credential
@@ -37,6 +42,8 @@ type modelData struct {
 
 	refills map[alloc.PoolName]alloc.Refill
 	samples map[alloc.SequenceName]minutes
+
+	rebuilds map[alloc.SequenceName]alloc.Rebuild
 }
 
 // keyed is the answer that a key has had.
@@ -48,12 +55,12 @@ type keyed[A any] struct {
 
 // NewModel returns an empty Model. A nil now is time.Now.
 func NewModel(now func() time.Time) *Model {
-	m := Model{data: &modelData{
+	m := Model{data: &modelData{tables: tables{
 		pools:     map[alloc.PoolName]*modelPool{},
 		sequences: map[alloc.SequenceName]*modelSequence{},
 		claims:    map[string]keyed[alloc.Claim]{},
 		leases:    map[string]keyed[alloc.Range]{},
-		trail:     map[string]alloc.AuditRecord{},
+		trail:     newModelTrail(),
 
 		kept:        map[string]keyed[alloc.Kept]{},
 		credentials: map[alloc.CredentialID]alloc.Credential{},
@@ -62,7 +69,9 @@ func NewModel(now func() time.Time) *Model {
 
 		refills: map[alloc.PoolName]alloc.Refill{},
 		samples: map[alloc.SequenceName]minutes{},
-	}}
+
+		rebuilds: map[alloc.SequenceName]alloc.Rebuild{},
+	}}}
 	return m.Open(now)
 }
 
@@ -81,6 +90,8 @@ func (m *Model) Fixture() Fixture {
 		Census:      func(_ testing.TB, pool alloc.PoolName) map[alloc.State]alloc.Count { return m.Census(pool) },
 		SetCounter:  func(_ testing.TB, name alloc.SequenceName, next alloc.Number) { m.SetCounter(name, next) },
 		DropCounter: func(_ testing.TB, name alloc.SequenceName) { m.DropCounter(name) },
+		Damage:      func(t testing.TB, d Damage) bool { m.Damage(t, d); return true },
+		Snapshot:    func(testing.TB) func(testing.TB) { back := m.Snapshot(); return func(testing.TB) { back() } },
 	}
 }
 
@@ -95,24 +106,6 @@ func (m *Model) Census(pool alloc.PoolName) map[alloc.State]alloc.Count {
 		}
 	}
 	return counts
-}
-
-// SetCounter sets a sequence's counter by hand; its ledger stays.
-func (m *Model) SetCounter(name alloc.SequenceName, next alloc.Number) {
-	m.data.mu.Lock()
-	defer m.data.mu.Unlock()
-	if q := m.data.sequences[name]; q != nil {
-		q.Next = next
-	}
-}
-
-// DropCounter loses a sequence's counter; its ledger stays.
-func (m *Model) DropCounter(name alloc.SequenceName) {
-	m.data.mu.Lock()
-	defer m.data.mu.Unlock()
-	if q := m.data.sequences[name]; q != nil {
-		q.lost = true
-	}
 }
 
 // Ready always succeeds while ctx lives.

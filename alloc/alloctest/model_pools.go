@@ -12,6 +12,9 @@ type modelID struct {
 	alloc.IDRecord
 	last   alloc.Token // of whoever gave it back last
 	forget time.Time   // when a pool that forgets does so with it, while it is claimed
+
+	nth      int  // in the order in which they were seeded
+	unlisted bool // it is free, and a damage has taken it out of the queue
 }
 
 // modelPool is a pool with all that was ever seeded into it.
@@ -20,14 +23,33 @@ type modelPool struct {
 	ids       map[alloc.ID]*modelID
 	order     []alloc.ID                     // as seeded, so that claims come out in a repeatable order; may name IDs that are taken or gone
 	batches   map[string][]alloc.SeedOutcome // what became of a job's batch
+	made      int                            // IDs that were ever put in their place
 	seeded    alloc.Count
 	forgotten alloc.Count
 	counted   alloc.Level // by the last sweep
 	samples   minutes
+
+	lost       bool              // the head is missing
+	uncopied   bool              // the copy of the configuration is missing
+	gone       map[alloc.ID]bool // IDs whose records are missing; they are listed still
+	rebuilding alloc.JobID
+	rebuilt    alloc.JobID // the last that came to its end
 }
 
-// pool finds a pool, deleted or not.
+// pool finds a pool, deleted or not, whose head is there.
 func (d *modelData) pool(name alloc.PoolName) (*modelPool, error) {
+	p, err := d.poolAsIs(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.lost {
+		return nil, alloc.Errorf(alloc.CodePoolDamaged, "the pool %q has lost a part of its data and must be rebuilt by an administrator; nothing was taken", name)
+	}
+	return p, nil
+}
+
+// poolAsIs finds a pool, deleted, damaged or not.
+func (d *modelData) poolAsIs(name alloc.PoolName) (*modelPool, error) {
 	p := d.pools[name]
 	if p == nil {
 		return nil, alloc.Errorf(alloc.CodePoolNotFound, "there is no pool %q; create it first", name)
@@ -35,17 +57,37 @@ func (d *modelData) pool(name alloc.PoolName) (*modelPool, error) {
 	return p, nil
 }
 
+// queue finds a pool whose queue nobody rebuilds: for what changes it.
+func (d *modelData) queue(name alloc.PoolName) (*modelPool, error) {
+	p, err := d.pool(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.rebuilding != "" && p.State != alloc.PoolDeleted {
+		return nil, rebuildingPool(name)
+	}
+	return p, nil
+}
+
+func rebuildingPool(name alloc.PoolName) *alloc.Error {
+	return alloc.Errorf(alloc.CodePoolRebuilding, "the pool %q is being rebuilt; try again in a moment", name).After(5 * time.Second)
+}
+
 // CreatePool implements alloc.Pools.
 func (m *Model) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (made alloc.Pool, created bool, err error) {
 	err = m.step(ctx, func(d *modelData) error {
-		p := d.pools[name]
-		if p == nil {
-			p = &modelPool{
+		if d.pools[name] == nil {
+			p := &modelPool{
 				Pool: alloc.Pool{Name: name, Config: config, State: alloc.PoolActive, Version: 1, Created: m.now()},
 				ids:  map[alloc.ID]*modelID{}, batches: map[string][]alloc.SeedOutcome{}, samples: minutes{},
+				gone: map[alloc.ID]bool{},
 			}
 			d.pools[name], made, created = p, p.Pool, true
 			return nil
+		}
+		p, err := d.pool(name)
+		if err != nil {
+			return err
 		}
 		if err := p.CheckTo(p.State); err != nil {
 			return err
@@ -146,7 +188,7 @@ func (m *Model) Level(ctx context.Context, name alloc.PoolName) (level alloc.Lev
 func (p *modelPool) free() []alloc.ID {
 	var free []alloc.ID
 	for _, id := range p.order {
-		if r := p.ids[id]; r != nil && r.State == alloc.StateFree {
+		if r := p.ids[id]; r != nil && r.State == alloc.StateFree && !r.unlisted {
 			free = append(free, id)
 		}
 	}

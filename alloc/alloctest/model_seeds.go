@@ -11,7 +11,7 @@ import (
 // Seed implements alloc.Claims.
 func (m *Model) Seed(ctx context.Context, b alloc.SeedBatch) (outcomes []alloc.SeedOutcome, err error) {
 	err = m.step(ctx, func(d *modelData) error {
-		p, err := d.pool(b.Pool)
+		p, err := d.queue(b.Pool)
 		if err != nil {
 			return err
 		}
@@ -48,9 +48,7 @@ func (p *modelPool) seed(id alloc.ID, b alloc.SeedBatch, second int64) alloc.See
 		if p.Config.Policy == alloc.PolicyForget {
 			r.Generation = alloc.Generation(second)
 		}
-		p.ids[id] = r
-		p.order = append(p.order, id)
-		p.seeded++
+		p.add(r)
 		return alloc.SeedAdded
 	case r.Job == b.Job && !b.Keyless:
 		return alloc.SeedAdded
@@ -59,4 +57,13 @@ func (p *modelPool) seed(id alloc.ID, b alloc.SeedBatch, second int64) alloc.See
 	default:
 		return alloc.SeedConflict
 	}
+}
+
+// add puts an ID behind all others.
+func (p *modelPool) add(r *modelID) {
+	p.made++
+	r.nth = p.made
+	p.ids[r.ID] = r
+	p.order = append(p.order, r.ID)
+	p.seeded++
 }

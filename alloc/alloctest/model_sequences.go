@@ -2,16 +2,34 @@ package alloctest
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	"idpool/alloc"
 )
 
-// modelSequence is a sequence with its ledger. The ledger alone decides whether a range may leave the house.
+// modelSequence is a sequence with its ledger. The ledger decides whether a range may leave the house, and the mark.
 type modelSequence struct {
 	alloc.Sequence
 	lost   bool // the counter is missing
-	ledger []alloc.LeaseRecord
+	ledger []modelLease
+	marked *modelMark  // nil for none
+	copied alloc.Epoch // that the copy of the configuration knows of; 0 where there is none
+
+	was   alloc.SequenceState // of a frozen one: before it was
+	ended alloc.JobID         // the rebuild that was thawed last
+}
+
+// modelLease is an entry of the ledger.
+type modelLease struct {
+	alloc.LeaseRecord
+	damaged bool
+}
+
+// modelMark is a high-water mark.
+type modelMark struct {
+	last  alloc.Number
+	epoch alloc.Epoch
+	at    time.Time
 }
 
 // sequence finds a sequence, deleted or not, whose counter is there.
@@ -30,7 +48,7 @@ func (d *modelData) sequence(name alloc.SequenceName) (*modelSequence, error) {
 func (m *Model) CreateSequence(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig) (made alloc.Sequence, created bool, err error) {
 	err = m.step(ctx, func(d *modelData) error {
 		if d.sequences[name] == nil {
-			q := &modelSequence{Sequence: alloc.Sequence{
+			q := &modelSequence{copied: 1, Sequence: alloc.Sequence{
 				Name: name, Config: config, State: alloc.SequenceActive, Version: 1, Epoch: 1, Next: config.Start, Created: m.now(),
 			}}
 			d.sequences[name], made, created = q, q.Sequence, true
@@ -123,74 +141,4 @@ func (m *Model) ListSequences(ctx context.Context, after alloc.SequenceName, lim
 		return nil
 	})
 	return sequences, err
-}
-
-// Lease implements alloc.Sequences.
-func (m *Model) Lease(ctx context.Context, o alloc.LeaseOrder) (answer alloc.Range, err error) {
-	err = m.step(ctx, func(d *modelData) error {
-		now := m.now()
-		kept, found, err := lookup(d.leases, o.Key, now)
-		if err != nil {
-			return err
-		}
-		if found {
-			answer = kept
-			answer.Replayed = true
-			return nil
-		}
-		q, err := d.sequence(o.Sequence)
-		if err != nil {
-			return err
-		}
-		if err := q.CheckLease(o); err != nil {
-			return err
-		}
-		r := alloc.Range{
-			Sequence: o.Sequence, Start: q.Next, End: q.Next + alloc.Number(o.Count) - 1,
-			Epoch: q.Epoch, Token: alloc.NewToken(), At: now,
-		}
-		if !q.disjoint(r) {
-			q.State = alloc.SequenceStopped
-			return alloc.Stopped(o.Sequence)
-		}
-		q.Next = r.End + 1
-		q.ledger = append(q.ledger, alloc.LeaseRecord{
-			Start: r.Start, End: r.End, Token: r.Token, By: o.By, At: r.At, Epoch: r.Epoch, Proven: true,
-		})
-		if o.Key != nil {
-			d.leases[o.Key.Hash] = keyed[alloc.Range]{fingerprint: o.Key.Fingerprint, born: now, answer: r}
-		}
-		answer = r
-		return nil
-	})
-	return answer, err
-}
-
-// disjoint reports whether the range overlaps nothing that was leased before.
-func (q *modelSequence) disjoint(r alloc.Range) bool {
-	return !slices.ContainsFunc(q.ledger, func(l alloc.LeaseRecord) bool { return l.Start <= r.End && r.Start <= l.End })
-}
-
-// Leases implements alloc.Sequences.
-func (m *Model) Leases(ctx context.Context, name alloc.SequenceName, below alloc.Number, limit int) (entries []alloc.LeaseRecord, err error) {
-	err = m.step(ctx, func(d *modelData) error {
-		q := d.sequences[name]
-		if q == nil {
-			return alloc.Errorf(alloc.CodeSequenceNotFound, "there is no sequence %q; create it first", name)
-		}
-		for _, l := range q.ledger {
-			if l.Start < below {
-				entries = append(entries, l)
-			}
-		}
-		slices.SortFunc(entries, func(a, b alloc.LeaseRecord) int {
-			if a.Start > b.Start {
-				return -1
-			}
-			return 1
-		})
-		entries = entries[:min(limit, len(entries))]
-		return nil
-	})
-	return entries, err
 }

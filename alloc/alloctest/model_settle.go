@@ -88,16 +88,17 @@ func (p *modelPool) settle(id alloc.ID, o alloc.SettleOrder, now time.Time) {
 }
 
 // Sweep implements alloc.Claims. The Model keeps nothing anywhere else, so a sweep ends holds, brings back what is on its
-// way, forgets what is due, counts, and keeps a sample.
+// way, forgets what is due, counts, keeps a sample, and mends the copy of the configuration.
 func (m *Model) Sweep(ctx context.Context, pool alloc.PoolName) (report alloc.SweepReport, err error) {
 	report.Pool = pool
 	err = m.step(ctx, func(d *modelData) error {
-		p, err := d.pool(pool)
+		p, err := d.queue(pool)
 		if err != nil {
 			return err
 		}
 		report.Returned = p.bringBack(m.now())
 		p.count(m.now())
+		p.uncopied = false
 		if p.State != alloc.PoolDeleted {
 			p.samples.keep(p.sample(m.now()))
 		}
@@ -115,7 +116,7 @@ func (p *modelPool) bringBack(now time.Time) (n alloc.Count) {
 		if r.State != alloc.StateReturning {
 			continue
 		}
-		*r = modelID{last: r.Token, IDRecord: alloc.IDRecord{
+		*r = modelID{last: r.Token, nth: r.nth, IDRecord: alloc.IDRecord{
 			Pool: r.Pool, ID: r.ID, Job: r.Job, State: r.State.On(alloc.EventFree).To, Generation: r.Generation + 1,
 		}}
 		n++

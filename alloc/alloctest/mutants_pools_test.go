@@ -219,7 +219,17 @@ type overwriting struct{ *Model }
 
 func (s overwriting) Record(ctx context.Context, r alloc.AuditRecord) error {
 	return s.step(ctx, func(d *modelData) error {
-		d.trail[r.ID] = r
+		for _, chain := range d.trail.chains {
+			for i := range chain {
+				if chain[i].ID == r.ID {
+					r.Link = chain[i].Link
+					chain[i] = r
+				}
+			}
+		}
+		if !d.trail.known[r.ID] {
+			d.trail.append(r, alloc.MonthOf(s.now()))
+		}
 		return nil
 	})
 }

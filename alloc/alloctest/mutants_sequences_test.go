@@ -107,11 +107,11 @@ func (s nearSighted) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range
 // leaseWithout leases as if the ledger had no entries of which hide is true.
 func leaseWithout(ctx context.Context, m *Model, o alloc.LeaseOrder, hide func(alloc.LeaseRecord) bool) (alloc.Range, error) {
 	m.data.mu.Lock()
-	var hidden, kept []alloc.LeaseRecord
+	var hidden, kept []modelLease
 	q := m.data.sequences[o.Sequence]
 	if q != nil {
 		for _, l := range q.ledger {
-			if hide(l) {
+			if hide(l.LeaseRecord) {
 				hidden = append(hidden, l)
 			} else {
 				kept = append(kept, l)

@@ -1,0 +1,128 @@
+package alloctest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"idpool/alloc"
+)
+
+// Stock implements alloc.Restores: the mark is the place of the last ID that was given.
+func (m *Model) Stock(ctx context.Context, pool alloc.PoolName, mark string, limit int) (found []alloc.IDRecord, next string, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(pool)
+		if err != nil {
+			return err
+		}
+		after, _ := strconv.Atoi(mark) // 0 at the beginning
+		inOrder := slices.SortedFunc(maps.Values(p.ids), func(a, b *modelID) int { return cmp.Compare(a.nth, b.nth) })
+		for _, r := range inOrder {
+			if r.State != alloc.StateFree || r.nth <= after {
+				continue
+			}
+			if len(found) == limit {
+				next = strconv.Itoa(p.ids[found[limit-1].ID].nth)
+				return nil
+			}
+			found = append(found, r.record())
+		}
+		return nil
+	})
+	return found, next, err
+}
+
+// Carry implements alloc.Restores.
+func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) (outcomes []alloc.CarryOutcome, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.queue(pool)
+		if err != nil {
+			return err
+		}
+		if p.State == alloc.PoolDeleted {
+			return p.CheckTo(p.State)
+		}
+		for _, record := range taken {
+			outcome := p.carries(record)
+			if outcome == alloc.CarryDone {
+				p.carry(record)
+			}
+			outcomes = append(outcomes, outcome)
+		}
+		return nil
+	})
+	return outcomes, err
+}
+
+// stages is the order of the states of one generation.
+var stages = []alloc.State{alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired}
+
+// carries says what is to become of an ID: CarryDone for what carry is to do. What a burning has retired has no token and is
+// nobody's; a burning takes nothing that has an owner.
+func (p *modelPool) carries(record alloc.IDRecord) alloc.CarryOutcome {
+	r := p.ids[record.ID]
+	switch {
+	case r == nil:
+		return alloc.CarryDone
+	case record.Generation < r.Generation:
+		return alloc.CarryBehind
+	case record.State == alloc.StateFree:
+		return alloc.CarryKnown
+	case record.Generation > r.Generation, r.State == alloc.StateFree:
+		return alloc.CarryDone
+	case r.State == alloc.StateRetired && r.Token == "":
+		return alloc.CarryKnown
+	case r.Token != record.Token:
+		return alloc.CarryClash
+	case slices.Index(stages, record.State) > slices.Index(stages, r.State):
+		return alloc.CarryDone
+	}
+	return alloc.CarryKnown
+}
+
+// carry makes an ID what the record says; one that says free of an unknown ID makes it retired.
+func (p *modelPool) carry(record alloc.IDRecord) {
+	r := p.ids[record.ID]
+	if r == nil {
+		r = &modelID{IDRecord: alloc.IDRecord{ID: record.ID, Job: record.Job}}
+		p.add(r)
+	}
+	if record.State == alloc.StateFree {
+		record.State = alloc.StateRetired
+	}
+	record.Pool, record.Job, record.Metadata = p.Name, r.Job, maps.Clone(record.Metadata)
+	r.IDRecord, r.last, r.unlisted, r.forget = record, "", false, record.At.Add(alloc.KeyRetention)
+}
+
+// CarryLeases implements alloc.Restores.
+func (m *Model) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) (entered int, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		q, err := d.sequenceAsIs(name)
+		if err != nil {
+			return err
+		}
+		for _, l := range leases {
+			if q.enter(l) {
+				entered++
+			}
+		}
+		return nil
+	})
+	return entered, err
+}
+
+// enter puts a lease into the ledger, unless it has one that begins there and ends no sooner.
+func (q *modelSequence) enter(l alloc.LeaseRecord) bool {
+	i := slices.IndexFunc(q.ledger, func(there modelLease) bool { return there.Start == l.Start })
+	switch {
+	case i < 0:
+		q.ledger = append(q.ledger, modelLease{LeaseRecord: l})
+	case q.ledger[i].damaged, l.End > q.ledger[i].End:
+		q.ledger[i] = modelLease{LeaseRecord: l}
+	default:
+		return false
+	}
+	return true
+}
