@@ -19,6 +19,7 @@ import (
 // system is the functions as they are deployed, over one table, with a recorder before each.
 type system struct {
 	table dynamo.Table // for what no function does: to damage something
+	aged  dynamo.Table // from before a restore
 
 	admin, refill, worker *environment
 	first, second         *environment // two of allocate, each with a memory of its own
@@ -34,14 +35,17 @@ func startSystem(t *testing.T) *system {
 	server := dynamotest.StartServer(t, "")
 	client := dynamotest.NewClient(t, server.URL, dynamo.ClientConfig{})
 	const table = "idpool"
-	if err := dynamo.CreateTable(t.Context(), client, table); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{table, theOldTable} {
+		if err := dynamo.CreateTable(t.Context(), client, name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	run := func(folder string, r *recorder, more ...string) *environment {
-		return start(t, folder, append(more, "IDPOOL_TABLE="+table, "IDPOOL_DYNAMODB_ENDPOINT="+r.url, "IDPOOL_TOKEN_HASH="+web.TokenHash(token))...)
+		return start(t, folder, append(more, "IDPOOL_TABLE="+table, "IDPOOL_OLD_TABLE="+theOldTable, "IDPOOL_DYNAMODB_ENDPOINT="+r.url, "IDPOOL_TOKEN_HASH="+web.TokenHash(token))...)
 	}
 	s := &system{
 		table:   dynamo.NewSDKTable(client, table),
+		aged:    dynamo.NewSDKTable(client, theOldTable),
 		toAdmin: record(t, server.URL), toRefill: record(t, server.URL), toAllocate: record(t, server.URL), toWorker: record(t, server.URL),
 		queues: map[string]*sqstest.Server{},
 	}
@@ -71,6 +75,8 @@ func TestTheTemplateGrantsWhatTheFunctionsCallAndNoMore(t *testing.T) {
 	s.export(t)
 	s.fill(t)
 	s.workOn(t)
+	s.rebuildSequences(t)
+	s.rebuildPools(t)
 	s.comeBack(t, "admin", func(pool string) { call(t, s.admin, 200, httpEvent("POST", "/v1/pools/"+pool+"/sweep", "")) })
 	s.comeBack(t, "refill", func(string) { s.tend(t) })
 	call(t, s.first, 201, httpEvent("POST", path("pools/used/claims"), "")) // too lately for a sweep to take its stock back

@@ -29,6 +29,19 @@ type statement struct {
 	Condition map[string]yaml.Node `yaml:"Condition"`
 }
 
+// policy is one policy of a function, perhaps one that a condition of the template gives or leaves out.
+type policy struct {
+	Statement []statement `yaml:"Statement"`
+}
+
+func (p *policy) UnmarshalYAML(n *yaml.Node) error {
+	if n.Tag == "!If" && len(n.Content) == 3 && n.Content[0].Value == "HasOldTable" {
+		n = n.Content[1]
+	}
+	type plain policy
+	return n.Decode((*plain)(p))
+}
+
 // oneOrMore is a text or a list of texts.
 type oneOrMore []string
 
@@ -45,8 +58,16 @@ const (
 	conditionKey      = "dynamodb:LeadingKeys"
 )
 
-// theQueue stands for the job queue where grants and calls have a partition key.
-const theQueue = "JobQueue"
+// theQueue stands for the job queue where grants and calls have a partition key, everyKey for the keys of a whole table, and
+// before those of the old table stands ofOld.
+const (
+	theQueue = "JobQueue"
+	everyKey = "*"
+	ofOld    = "old:"
+)
+
+// oldTable is what a template calls the table from before a restore.
+const oldTable = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${OldTableName}"
 
 // grantsOf reads what a template grants to a function. What it cannot judge is an error: a grant that is not for the one
 // table or the one queue, or not for named kinds of items, and an action in two statements (of a call on several items each of the
@@ -65,9 +86,7 @@ func grantsOf(template []byte, function string) ([]grant, error) {
 		return nil, fmt.Errorf("there is no resource %s", function)
 	}
 	var properties struct {
-		Policies []struct {
-			Statement []statement `yaml:"Statement"`
-		} `yaml:"Policies"`
+		Policies []policy `yaml:"Policies"`
 	}
 	if err := r.Properties.Decode(&properties); err != nil {
 		return nil, err
@@ -82,10 +101,11 @@ func grantsOf(template []byte, function string) ([]grant, error) {
 				faults = append(faults, fmt.Errorf("%s, statement %s: %w", function, st.Sid, err))
 			}
 			for _, a := range st.Action {
-				if seen[a] {
+				on := a + " on " + st.Resource.Value // of another table it is another action
+				if seen[on] {
 					faults = append(faults, fmt.Errorf("%s, statement %s: the action %s stands in two statements", function, st.Sid, a))
 				}
-				seen[a] = true
+				seen[on] = true
 				for _, pattern := range patterns {
 					grants = append(grants, grant{a, pattern})
 				}
@@ -103,11 +123,24 @@ func (st statement) patterns() (patterns oneOrMore, err error) {
 		return nil, fmt.Errorf("its effect is %q, want Allow", st.Effect)
 	case st.Resource.Tag == "!GetAtt" && st.Resource.Value == theQueue+".Arn" && slices.Equal(st.Action, []string{"sqs:SendMessage"}) && len(st.Condition) == 0:
 		return oneOrMore{theQueue}, nil
+	case st.Resource.Tag == "!GetAtt" && st.Resource.Value == "Table.Arn" && slices.Equal(st.Action, []string{"dynamodb:Scan"}) && len(st.Condition) == 0:
+		return oneOrMore{everyKey}, nil // no condition can narrow a scan
+	case st.Resource.Tag == "!Sub" && st.Resource.Value == oldTable && ok && len(st.Condition) == 1:
+		patterns, err = keysOf(node)
+		for i := range patterns {
+			patterns[i] = ofOld + patterns[i]
+		}
+		return patterns, err
 	case st.Resource.Tag != "!GetAtt" || st.Resource.Value != "Table.Arn":
 		return nil, errors.New("it is not for the table alone")
 	case !ok || len(st.Condition) != 1:
 		return nil, fmt.Errorf("its condition is not one of %s", conditionOperator)
 	}
+	return keysOf(node)
+}
+
+// keysOf are the patterns of a condition.
+func keysOf(node yaml.Node) (patterns oneOrMore, err error) {
 	var keys map[string]oneOrMore
 	if err := node.Decode(&keys); err != nil {
 		return nil, err
@@ -124,6 +157,9 @@ func (g grant) allows(a access) bool {
 		return g == grant{a.operation, a.key}
 	}
 	if g.action != "dynamodb:"+a.operation {
+		return false
+	}
+	if (g.pattern == everyKey) != (a.key == everyKey) {
 		return false
 	}
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(g.pattern), `\*`, ".*")
@@ -234,8 +270,16 @@ func TestGrantsAreHeldAgainstCalls(t *testing.T) {
 			},
 		},
 		{
-			"a call is new", "", "", append(slices.Clone(calls), access{"Scan", ""}, access{"DeleteItem", "P#a"}),
-			[]string{"Scan on  is called and not granted", "DeleteItem on P#a is called and not granted"},
+			"a scan of the table is granted", "            - Sid: Send\n", "            - Sid: Scan\n              Effect: Allow\n              Action: dynamodb:Scan\n              Resource: !GetAtt Table.Arn\n            - Sid: Send\n",
+			append(slices.Clone(calls), access{"Scan", everyKey}), nil,
+		},
+		{
+			"the old table is another", `"K#*"`, `"K#*", "I#*"`, append(slices.Clone(calls), access{"PutItem", "I#a"}, access{"UpdateItem", ofOld + "I#a"}),
+			[]string{"UpdateItem on old:I#a is called and not granted", "dynamodb:UpdateItem on I#* is granted and not needed by any call"},
+		},
+		{
+			"a call is new", "", "", append(slices.Clone(calls), access{"Scan", everyKey}, access{"DeleteItem", "P#a"}),
+			[]string{"Scan on * is called and not granted", "DeleteItem on P#a is called and not granted"},
 		},
 	}
 	for _, tt := range tests {

@@ -5,6 +5,7 @@ package functions_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,6 +116,17 @@ func (r *recorder) recorded() []access {
 	return list
 }
 
+// theOldTable is the name of the table from before a restore.
+const theOldTable = "idpool-old"
+
+// tableKey is a key of the table as grants have it.
+func tableKey(table, key string) string {
+	if table == theOldTable {
+		return ofOld + key
+	}
+	return key
+}
+
 // attribute is a string as DynamoDB writes it.
 type attribute struct{ S *string }
 
@@ -125,6 +137,7 @@ func accesses(target string, body []byte) ([]access, error) {
 		return nil, fmt.Errorf("its operation is %q", target)
 	}
 	var in struct {
+		TableName                string
 		Key, Item                map[string]json.RawMessage
 		RequestItems             map[string]struct{ Keys []map[string]json.RawMessage }
 		KeyConditionExpression   string
@@ -135,15 +148,22 @@ func accesses(target string, body []byte) ([]access, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
+	table := in.TableName
 	var keys []json.RawMessage
 	switch operation {
+	case "Scan":
+		if table == "" {
+			return nil, errors.New("a scan of no table")
+		}
+		return []access{{operation, tableKey(table, everyKey)}}, nil
 	case "GetItem", "UpdateItem", "DeleteItem":
 		keys = append(keys, in.Key["pk"])
 	case "PutItem":
 		keys = append(keys, in.Item["pk"])
 	case "BatchGetItem":
-		for _, table := range in.RequestItems {
-			for _, key := range table.Keys {
+		for name, read := range in.RequestItems {
+			table = name
+			for _, key := range read.Keys {
 				keys = append(keys, key["pk"])
 			}
 		}
@@ -161,7 +181,7 @@ func accesses(target string, body []byte) ([]access, error) {
 		if err := json.Unmarshal(raw, &key); err != nil || key.S == nil {
 			return nil, fmt.Errorf("%s without a partition key: %s", operation, body)
 		}
-		calls = append(calls, access{operation, *key.S})
+		calls = append(calls, access{operation, tableKey(table, *key.S)})
 	}
 	if len(calls) == 0 {
 		return nil, fmt.Errorf("%s without a partition key: %s", operation, body)
@@ -189,7 +209,11 @@ func TestRequestsAreUnderstoodOrRefused(t *testing.T) {
 			"ExpressionAttributeValues": {":0": {"S": "y"}}}`, nil,
 		},
 		{"a write without a key", "UpdateItem", `{"Key": {}}`, nil},
-		{"a scan", "Scan", `{}`, nil},
+		{"a scan", "Scan", `{"TableName": "t"}`, []access{{"Scan", everyKey}}},
+		{"a scan of the old table", "Scan", `{"TableName": "idpool-old"}`, []access{{"Scan", "old:*"}}},
+		{"a scan of no table", "Scan", `{}`, nil},
+		{"a read of the old table", "GetItem", `{"TableName": "idpool-old", "Key": {"pk": {"S": "P#a"}}}`, []access{{"GetItem", "old:P#a"}}},
+		{"a read of many of the old table", "BatchGetItem", `{"RequestItems": {"idpool-old": {"Keys": [{"pk": {"S": "a"}}]}}}`, []access{{"BatchGetItem", "old:a"}}},
 		{"a transaction", "TransactWriteItems", `{"TransactItems": []}`, nil},
 		{"a batch of writes", "BatchWriteItem", `{"RequestItems": {}}`, nil},
 		{"no JSON", "GetItem", `x`, nil},

@@ -18,7 +18,7 @@ const envTokenHash = "IDPOOL_TOKEN_HASH"
 func main() { base.Main("admin", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambdahttp.Handler, error) {
-	f, err := base.Start(ctx, lookup, api.Encoders())
+	f, err := base.Start(ctx, lookup, &base.Jobs{Encoders: api.Encoders(), Log: api.LogCodec()})
 	if err != nil {
 		return nil, err
 	}

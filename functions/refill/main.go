@@ -12,7 +12,7 @@ import (
 func main() { base.Main("refill", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (func(context.Context, json.RawMessage) (result, error), error) {
-	f, err := base.Start(ctx, lookup, api.Encoders())
+	f, err := base.Start(ctx, lookup, &base.Jobs{Encoders: api.Encoders(), Log: api.LogCodec()})
 	if err != nil {
 		return nil, err
 	}

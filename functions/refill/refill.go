@@ -51,6 +51,9 @@ type result struct {
 	Jobs     int                           `json:"jobs"`     // that were carried on
 	Written  alloc.Count                   `json:"written"`  // IDs, by jobs
 	Stuck    map[alloc.JobID]alloc.Code    `json:"stuck"`    // jobs that could not be carried on
+	Stopped  []alloc.SequenceName          `json:"stopped"`  // sequences that hand out nothing until they are rebuilt
+	Rebuilds map[alloc.SequenceName]string `json:"rebuilds"` // that this run began or carried on, and how far they are
+	Unheard  int                           `json:"unheard"`  // administrative steps that were begun, and of which nobody knows how they ended
 }
 
 // run answers one event of the schedule, whatever stands in it. It ends before the function's time does; the next run
@@ -71,7 +74,7 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 	if err != nil {
 		level = slog.LevelError
 	}
-	web.LogDry(ctx, r.logger, report)
+	web.LogAlarms(ctx, r.logger, report)
 	r.logger.LogAttrs(ctx, level, "run of the schedule", slog.Any("result", res), slog.Any("error", err))
 	for _, line := range r.metrics.Lines(time.Now(), report, err) {
 		r.logger.LogAttrs(ctx, slog.LevelInfo, "metrics", line...)
@@ -83,7 +86,7 @@ func (r *refill) run(ctx context.Context, _ json.RawMessage) (result, error) {
 func summary(report alloc.TendReport) (res result, faults []error) {
 	res = result{
 		Left: report.Left, Unswept: []alloc.PoolName{}, Failed: map[alloc.PoolName]alloc.Code{}, Stuck: map[alloc.JobID]alloc.Code{},
-		Low: []alloc.PoolName{}, Dry: map[alloc.PoolName]string{}, Unfilled: map[alloc.PoolName]alloc.Code{}, Open: report.Open, Foreign: report.Foreign, Sent: report.Sent, Unsent: report.Unsent,
+		Low: []alloc.PoolName{}, Dry: map[alloc.PoolName]string{}, Unfilled: map[alloc.PoolName]alloc.Code{}, Stopped: []alloc.SequenceName{}, Rebuilds: map[alloc.SequenceName]string{}, Unheard: report.Unheard, Open: report.Open, Foreign: report.Foreign, Sent: report.Sent, Unsent: report.Unsent,
 	}
 	for _, s := range report.Swept {
 		res.swept(s)
@@ -112,6 +115,14 @@ func summary(report alloc.TendReport) (res result, faults []error) {
 		if p.IsLow() {
 			res.Low = append(res.Low, p.Pool)
 		}
+	}
+	for _, q := range report.Sequences {
+		if q.State == alloc.SequenceStopped {
+			res.Stopped = append(res.Stopped, q.Sequence)
+		}
+	}
+	for _, b := range report.Rebuilds {
+		res.Rebuilds[b.Sequence] = string(b.Step)
 	}
 	for _, j := range report.Jobs {
 		res.Jobs++

@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 		want string // the members of the result that are not empty, as JSON
 		err  string // a part of the error; "" for none
 
-		alarms int // lines that say that a generator is dry
+		alarms int // lines that a person should see at once
 	}{
 		{
 			"nothing to do",
@@ -50,6 +50,14 @@ func TestRun(t *testing.T) {
 			"two pools, one with work left",
 			tending{report: alloc.TendReport{Swept: []alloc.SweepReport{{Pool: "a", Passed: 3, Relisted: 1}, {Pool: "b", Passed: 4, Returned: 2, Voided: 1, More: true}}}},
 			`{"swept":2,"passed":7,"relisted":1,"returned":2,"voided":1,"unswept":["b"]}`, "", 0,
+		},
+		{
+			"a sequence that is stopped, one that the run rebuilds, and a step of which nobody knows how it ended",
+			tending{report: alloc.TendReport{
+				Sequences: []alloc.SequenceStanding{{Sequence: "s", State: alloc.SequenceStopped}, {Sequence: "u", State: alloc.SequenceActive}},
+				Rebuilds:  []alloc.Rebuild{{Sequence: "t", Auto: true, Step: alloc.RebuildResuming}}, Unheard: 1,
+			}},
+			`{"stopped":["s"],"rebuilds":{"t":"resuming"},"unheard":1}`, "", 2,
 		},
 		{
 			"a pool that fails makes the run fail and hides no other",
@@ -118,8 +126,9 @@ func TestRun(t *testing.T) {
 			if n := strings.Count(log.String(), `"runs":1`); n != 1 {
 				t.Errorf("log, want one line with the metrics of the run, got %d: %s", n, log.String())
 			}
-			if n := strings.Count(log.String(), "a generator is dry"); n != tt.alarms {
-				t.Errorf("log, want %d times that a generator is dry: %s", tt.alarms, log.String())
+			said := regexp.MustCompile("a generator is dry|is rebuilt by the schedule|were begun, and their processes ended")
+			if n := len(said.FindAllString(log.String(), -1)); n != tt.alarms {
+				t.Errorf("log, want %d lines for a person: %s", tt.alarms, log.String())
 			}
 			if strings.Contains(log.String(), `"level":"ERROR"`) != (tt.err != "" || tt.alarms > 0) {
 				t.Errorf("level of the line: %s", log.String())

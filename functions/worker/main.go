@@ -13,7 +13,7 @@ import (
 func main() { base.Main("worker", newHandler) }
 
 func newHandler(ctx context.Context, lookup func(string) (string, bool)) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
-	f, err := base.Start(ctx, lookup, api.Encoders())
+	f, err := base.Start(ctx, lookup, &base.Jobs{Encoders: api.Encoders(), Log: api.LogCodec()})
 	if err != nil {
 		return nil, err
 	}

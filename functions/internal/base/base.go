@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"idpool/alloc"
 	"idpool/infra/dynamo"
 	"idpool/infra/sqs"
@@ -19,6 +21,7 @@ import (
 // Settings is what the environment says to every function.
 type Settings struct {
 	Table    string // the DynamoDB table
+	Old      string // the table from before a restore, which is only read; "" for none
 	Endpoint string // of a server other than DynamoDB itself; "" for the service
 	BasePath string // see lambdahttp.Options
 	Queue    string // URL of the job queue; "" for none: the schedule carries jobs on itself
@@ -29,6 +32,7 @@ type Settings struct {
 
 const (
 	envTable    = "IDPOOL_TABLE"
+	envOld      = "IDPOOL_OLD_TABLE"
 	envEndpoint = "IDPOOL_DYNAMODB_ENDPOINT"
 	envBasePath = "IDPOOL_BASE_PATH"
 	envQueue    = "IDPOOL_QUEUE_URL"
@@ -45,12 +49,15 @@ func Read(lookup func(string) (string, bool)) (Settings, error) {
 		return v
 	}
 	s := Settings{
-		Table: get(envTable), Endpoint: get(envEndpoint), BasePath: get(envBasePath), Region: get("AWS_REGION"),
+		Table: get(envTable), Old: get(envOld), Endpoint: get(envEndpoint), BasePath: get(envBasePath), Region: get("AWS_REGION"),
 		Queue: get(envQueue), SQS: get(envSQS), Pools: get(envPools) == "true",
 	}
 	var faults []error
 	if !tableName.MatchString(s.Table) {
 		faults = append(faults, fmt.Errorf("%s must name the DynamoDB table, not %q", envTable, s.Table))
+	}
+	if s.Old != "" && (!tableName.MatchString(s.Old) || s.Old == s.Table) {
+		faults = append(faults, fmt.Errorf("%s must name the DynamoDB table from before a restore, which is another than %s, or be empty, not %q", envOld, envTable, s.Old))
 	}
 	for _, u := range []struct{ name, value, none string }{
 		{envEndpoint, s.Endpoint, "DynamoDB itself"}, {envSQS, s.SQS, "SQS itself"}, {envQueue, s.Queue, "none"},
@@ -87,13 +94,27 @@ func (s Settings) queue(ctx context.Context) (alloc.Queue, error) {
 	return sqs.New(ctx, sqs.Config{URL: s.Queue, Endpoint: s.SQS})
 }
 
+// old is the table from before a restore, nil where there is none.
+func (s Settings) old(client *dynamodb.Client) (alloc.Old, error) {
+	if s.Old == "" {
+		return nil, nil
+	}
+	return dynamo.New(dynamo.Config{Table: dynamo.NewSDKTable(client, s.Old)})
+}
+
 // warmTime bounds the first call of a new environment.
 const warmTime = 2 * time.Second
 
+// Jobs is the formats in which jobs write, for the functions that make or carry on jobs.
+type Jobs struct {
+	Encoders map[string]alloc.Encoder
+	Log      alloc.LogCodec
+}
+
 // Service makes the Service on the table. It makes one cheap read, so that connection and TLS are paid for before the
-// first request; a failure of it is left for that request to meet, or not. The encoders are those of exports, for the
-// functions that make or carry on jobs: only these have the queue.
-func (s Settings) Service(ctx context.Context, encoders map[string]alloc.Encoder) (*alloc.Service, error) {
+// first request; a failure of it is left for that request to meet, or not. Only the
+// functions that make or carry on jobs (nil for the others) have the queue and the old table.
+func (s Settings) Service(ctx context.Context, jobs *Jobs) (*alloc.Service, error) {
 	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.Endpoint})
 	if err != nil {
 		return nil, err
@@ -102,13 +123,17 @@ func (s Settings) Service(ctx context.Context, encoders map[string]alloc.Encoder
 	if err != nil {
 		return nil, err
 	}
-	var queue alloc.Queue
-	if encoders != nil {
-		if queue, err = s.queue(ctx); err != nil {
+	c := alloc.Config{Store: store}
+	if jobs != nil {
+		c.Encoders, c.Log = jobs.Encoders, jobs.Log
+		if c.Queue, err = s.queue(ctx); err != nil {
+			return nil, err
+		}
+		if c.Old, err = s.old(client); err != nil {
 			return nil, err
 		}
 	}
-	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders, Queue: queue})
+	svc, err := alloc.NewService(c)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ func TestRead(t *testing.T) {
 	}{
 		{"the service itself", nil, nil},
 		{"another server", map[string]string{"IDPOOL_DYNAMODB_ENDPOINT": "http://127.0.0.1:8000"}, nil},
+		{"a table from before a restore", map[string]string{"IDPOOL_OLD_TABLE": "idpool-old"}, nil},
+		{"the same table as the one from before a restore", map[string]string{"IDPOOL_OLD_TABLE": "idpool"}, []string{"IDPOOL_OLD_TABLE must"}},
+		{"an old table that none can have as its name", map[string]string{"IDPOOL_OLD_TABLE": "a b"}, []string{"IDPOOL_OLD_TABLE must"}},
 		{"no table", map[string]string{"IDPOOL_TABLE": ""}, []string{"IDPOOL_TABLE must"}},
 		{"an endpoint without scheme", map[string]string{"IDPOOL_DYNAMODB_ENDPOINT": "localhost:8000"}, []string{"IDPOOL_DYNAMODB_ENDPOINT must"}},
 		{

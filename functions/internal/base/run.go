@@ -35,13 +35,13 @@ type Function struct {
 	Metrics  metrics.Set
 }
 
-// Start reads the settings and makes what stands on them; see Settings.Service for the encoders.
-func Start(ctx context.Context, lookup func(string) (string, bool), encoders map[string]alloc.Encoder) (Function, error) {
+// Start reads the settings and makes what stands on them; see Settings.Service for the jobs.
+func Start(ctx context.Context, lookup func(string) (string, bool), jobs *Jobs) (Function, error) {
 	settings, err := Read(lookup)
 	if err != nil {
 		return Function{}, err
 	}
-	svc, err := settings.Service(ctx, encoders)
+	svc, err := settings.Service(ctx, jobs)
 	return Function{Settings: settings, Service: svc, Logger: lambdacontext.NewLogger(), Metrics: metrics.Set{Table: settings.Table, Pools: settings.Pools}}, err
 }
 
