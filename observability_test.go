@@ -1,6 +1,7 @@
 package idpool_test
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -151,6 +152,10 @@ func TestEveryAlarmHasItsParagraphInTheRunbookAndTheReverse(t *testing.T) {
 	text, err := os.ReadFile("docs/runbook.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	text, _, ok := bytes.Cut(text, []byte("\n# Procedures\n")) // what follows is for more than one alarm
+	if !ok {
+		t.Error("the runbook has no procedures")
 	}
 	paragraphs := map[string]string{}
 	found := heading.FindAllStringSubmatchIndex(string(text), -1)

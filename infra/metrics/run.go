@@ -22,7 +22,7 @@ type Value struct {
 
 // Run is the numbers of one run of the schedule, for each and every run. The local program shows the same.
 func Run(at time.Time, r alloc.TendReport, err error) []Value {
-	var low, empty, dry, refillFailed, stuck, stopped int
+	var low, empty, dry, refillFailed, stuck, stopped, frozen, damaged, rebuilt int
 	var added, relisted, returned, voided, calls, writes alloc.Count
 	for _, p := range r.Pools {
 		low += one(p.IsLow())
@@ -42,6 +42,13 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 	}
 	for _, q := range r.Sequences {
 		stopped += one(q.State == alloc.SequenceStopped)
+		frozen += one(q.State == alloc.SequenceFrozen || q.State == alloc.SequenceResuming)
+	}
+	for _, fault := range r.Failed {
+		damaged += one(alloc.Is(fault, alloc.CodePoolDamaged))
+	}
+	for _, b := range r.Rebuilds {
+		rebuilt += one(b.Auto)
 	}
 	still := 0.0
 	if !r.Oldest.IsZero() {
@@ -57,7 +64,11 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 		stands("pools_empty", empty, "Pools that were seeded once and have no free ID, draining ones left out."),
 		stands("pools_dry", dry, "Pools whose generator can make no more."),
 		stands("sequences", len(r.Sequences), "Sequences that are not deleted."),
-		stands("sequences_stopped", stopped, "Sequences whose counter is missing or behind their ledger."),
+		stands("sequences_stopped", stopped, "Sequences whose counter is missing, behind their ledger or below their high-water mark."),
+		stands("sequences_rebuilding", frozen, "Sequences that a rebuild has frozen, or that serve a share of their callers after one."),
+		sum("sequences_rebuilt", rebuilt, "Sequences that the run rebuilt by itself, or went on with."),
+		stands("pools_damaged", damaged, "Pools that have lost a part of what they are handed out by."),
+		sum("steps_unheard", r.Unheard, "Administrative steps of which the run found that nobody knows how they ended."),
 		{"runway_hours", "None", Runway(r), false, "Shortest runway of all pools, with what their generators can still make, and of all sequences; 87600 where none ends."},
 		sum("refill_added", int(added), "IDs that the refill added."),
 		sum("refill_failed", refillFailed, "Pools whose refill failed."),

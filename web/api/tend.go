@@ -74,8 +74,7 @@ type tendedRebuild struct {
 // tend does one run of the schedule's work.
 func (a api) tend(ctx context.Context, _ request) (answer, error) {
 	r, err := a.svc.Tend(ctx)
-	web.LogDry(ctx, web.Logger(ctx), r)
-	web.LogRebuilds(ctx, web.Logger(ctx), r)
+	web.LogAlarms(ctx, web.Logger(ctx), r)
 	if err != nil {
 		return answer{}, err
 	}
