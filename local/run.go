@@ -49,8 +49,13 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
+	old, closeOld, err := openOld(opening, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeOld()) }()
 	queue := sqs.NewLocal()
-	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders(), VerifyFor: verifyFor, Queue: queue})
+	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders(), Log: api.LogCodec(), VerifyFor: verifyFor, Queue: queue, Old: old})
 	if err != nil {
 		return err
 	}

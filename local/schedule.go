@@ -75,7 +75,7 @@ func tend(ctx context.Context, svc *alloc.Service, seen *monitor, logger *slog.L
 	for pool, err := range report.Failed {
 		logger.WarnContext(ctx, "a pool could not be swept; the next run tries again", "pool", pool, "error", err)
 	}
-	web.LogDry(ctx, logger, report)
+	web.LogAlarms(ctx, logger, report)
 	for _, f := range report.Refills {
 		if f.Err != nil {
 			logger.WarnContext(ctx, "a pool could not be filled; the next run tries again", "pool", f.Pool, "error", f.Err)

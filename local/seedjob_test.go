@@ -14,6 +14,7 @@ import (
 type jobSeen struct {
 	ID, State, Failure string
 	Done, Total, Parts int
+	Verdict            string
 	ETA                *time.Time `json:"eta"`
 	Tally              struct{ Added, Duplicate, Conflict, Invalid int }
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type settings struct {
 	data        string // the directory of everything that is kept
 	endpoint    string // of a DynamoDB-compatible server; "" for SQLite
 	table       string // of that server
+	old         string // the directory, or the table of that server, from before a restore; "" for none
 	token       string // "" for one that is made and kept
 	refillEvery time.Duration
 	log         slog.Level
@@ -37,6 +39,7 @@ func options() []option {
 		{"data", "IDPOOL_DATA", ".idpool", "`directory` of the database and the token", takeData},
 		{"dynamodb-endpoint", "IDPOOL_DYNAMODB_ENDPOINT", "", "`URL` of a DynamoDB-compatible server to use instead of SQLite", takeEndpoint},
 		{"table", "IDPOOL_TABLE", "idpool", "`name` of the table on that server; made if it is missing", takeTable},
+		{"old", "IDPOOL_OLD", "", "`directory` (or with -dynamodb-endpoint the table) of before a restore, from which jobs carry forward what was taken", takeOld},
 		{"token", "IDPOOL_TOKEN", "", "`credential` with all scopes; without it one is made, kept in the data directory and printed", takeToken},
 		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule", takeRefillEvery},
 		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog},
@@ -83,6 +86,9 @@ func readSettings(args []string, lookup func(string) (string, bool), usage io.Wr
 			faults = append(faults, fmt.Errorf("%s must %w", name, err))
 		}
 	}
+	if err := s.checkOld(); err != nil {
+		faults = append(faults, err)
+	}
 	return s, errors.Join(faults...)
 }
 
@@ -123,6 +129,24 @@ func takeTable(s *settings, v string) error {
 		return fmt.Errorf("be a name of 3 to 255 letters, digits, '_', '.' and '-', not %q", v)
 	}
 	s.table = v
+	return nil
+}
+
+func takeOld(s *settings, v string) error {
+	s.old = v
+	return nil
+}
+
+// checkOld refuses an old store that is the one in use, or cannot be one.
+func (s settings) checkOld() error {
+	switch {
+	case s.old == "":
+		return nil
+	case s.endpoint != "" && (!tableName.MatchString(s.old) || s.old == s.table):
+		return fmt.Errorf("the old table (-old or IDPOOL_OLD) must be another one than %s, with a name of 3 to 255 letters, digits, '_', '.' and '-', not %q", s.table, s.old)
+	case s.endpoint == "" && filepath.Clean(s.old) == filepath.Clean(s.data):
+		return fmt.Errorf("the old directory (-old or IDPOOL_OLD) must be another one than %s", s.data)
+	}
 	return nil
 }
 

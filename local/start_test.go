@@ -30,9 +30,9 @@ func TestReadSettings(t *testing.T) {
 		{"nothing is said", nil, nil, usual},
 		{
 			"flags",
-			[]string{"-addr", ":0", "-data", "d", "-dynamodb-endpoint", "http://127.0.0.1:8000", "-table", "t.1", "-token", "0123456789abcdef", "-refill-every", "1m", "-log", "info"},
+			[]string{"-addr", ":0", "-data", "d", "-dynamodb-endpoint", "http://127.0.0.1:8000", "-table", "t.1", "-old", "t.0", "-token", "0123456789abcdef", "-refill-every", "1m", "-log", "info"},
 			nil,
-			settings{":0", "d", "http://127.0.0.1:8000", "t.1", "0123456789abcdef", time.Minute, slog.LevelInfo},
+			settings{":0", "d", "http://127.0.0.1:8000", "t.1", "t.0", "0123456789abcdef", time.Minute, slog.LevelInfo},
 		},
 		{
 			"the environment",
@@ -41,7 +41,7 @@ func TestReadSettings(t *testing.T) {
 				"IDPOOL_ADDR": "[::1]:1", "IDPOOL_DATA": "d", "IDPOOL_DYNAMODB_ENDPOINT": "https://dynamodb.eu-west-1.amazonaws.com/",
 				"IDPOOL_TABLE": "t_1", "IDPOOL_TOKEN": "0123456789abcdef", "IDPOOL_REFILL_EVERY": "100ms", "IDPOOL_LOG": "error",
 			},
-			settings{"[::1]:1", "d", "https://dynamodb.eu-west-1.amazonaws.com/", "t_1", "0123456789abcdef", 100 * time.Millisecond, slog.LevelError},
+			settings{"[::1]:1", "d", "https://dynamodb.eu-west-1.amazonaws.com/", "t_1", "", "0123456789abcdef", 100 * time.Millisecond, slog.LevelError},
 		},
 		{
 			"a flag beats its twin",
@@ -85,6 +85,8 @@ func TestBadSettings(t *testing.T) {
 		{"an endpoint without scheme", nil, map[string]string{"IDPOOL_DYNAMODB_ENDPOINT": "localhost:8000"}, []string{"IDPOOL_DYNAMODB_ENDPOINT must be a URL"}},
 		{"an endpoint with a path", []string{"-dynamodb-endpoint", "http://x/y"}, nil, []string{"-dynamodb-endpoint must be a URL"}},
 		{"a table name too short", []string{"-table", "ab"}, nil, []string{"-table must be a name"}},
+		{"the present directory as the old one", []string{"-data", "d", "-old", "./d/"}, nil, []string{"-old", "must be another one than d"}},
+		{"the present table as the old one", []string{"-dynamodb-endpoint", "http://x:1", "-old", "idpool"}, nil, []string{"-old", "must be another one than idpool"}},
 		{"a run every nothing", []string{"-refill-every", "0"}, nil, []string{"-refill-every must be a time"}},
 		{"no directory", []string{"-data", ""}, nil, []string{"-data must name a directory"}},
 		{"a level that there is not", []string{"-log", "loud"}, nil, []string{"-log must be debug"}},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"idpool/alloc"
@@ -37,6 +39,38 @@ func openStore(ctx context.Context, s settings, d *dataDir) (alloc.Store, func()
 		return nil, nil, err
 	}
 	return store, func() error { return nil }, nil
+}
+
+// openOld opens what was in use before a restore, nil where nothing is named. What it returns beside that closes it. A database is
+// brought to the present schema; else nothing is written.
+func openOld(ctx context.Context, s settings) (alloc.Old, func() error, error) {
+	none := func() error { return nil }
+	if s.old == "" {
+		return nil, none, nil
+	}
+	if s.endpoint == "" {
+		path := filepath.Join(s.old, sqliteFile)
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			return nil, nil, fmt.Errorf("there is no database %s; name the data directory from before the restore with -old", path)
+		}
+		store, err := sql.OpenSQLite(ctx, sql.Config{Path: path})
+		if err != nil {
+			return nil, nil, err
+		}
+		return store, store.Close, nil
+	}
+	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.endpoint})
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := dynamo.New(dynamo.Config{Table: dynamo.NewSDKTable(client, s.old)})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := store.Ready(ctx); err != nil {
+		return nil, nil, fmt.Errorf("the old table %s at %s cannot be read: %w", s.old, s.endpoint, err)
+	}
+	return store, none, nil
 }
 
 // noTable says why the table cannot be used: in words of its own where there is no server to ask.
