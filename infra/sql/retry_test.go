@@ -143,7 +143,7 @@ func TestFaultAtEveryStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range attempts(t) {
+	for _, a := range append(attempts(t), rebuildAttempts(t)...) {
 		for _, in := range []form{refusedForm, appliedForm} {
 			t.Run(a.name+", "+string(in), func(t *testing.T) {
 				t.Parallel() // it waits for the disk
@@ -225,6 +225,12 @@ func contents(t *testing.T, path string) (all string) {
 		`SELECT group_concat(job || k || tally) FROM parts`,
 		`SELECT group_concat(job || name || CAST(data AS TEXT)) FROM inputs`,
 		`SELECT group_concat(sequence || minute || at || used) FROM sequence_samples`,
+		`SELECT group_concat(s.sequence || state || rebuild || share || was || thawed || s.epoch || c.position || c.epoch) FROM sequences s JOIN counters c ON c.sequence = s.sequence`,
+		`SELECT group_concat(sequence || high || epoch) FROM marks`,
+		`SELECT group_concat(sequence || version || record) FROM rebuilds`,
+		`SELECT group_concat(id || hash, ' ') FROM (SELECT * FROM trail ORDER BY id)`,
+		`SELECT group_concat(month || last || hash) FROM months`,
+		`SELECT group_concat(id || record) FROM intents`,
 	} {
 		all += fmt.Sprintln(ask[string](t, path, `SELECT coalesce((`+query+`), '')`))
 	}
