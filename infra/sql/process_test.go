@@ -19,10 +19,10 @@ import (
 	"idpool/alloc"
 )
 
-// TestMain runs the test binary as one of several processes when it is started with "claimer PATH", "filler PATH" or "opener PATH".
+// TestMain runs the test binary as one of several processes when it is started with "claimer PATH", "filler PATH", "mender PATH" or "opener PATH".
 func TestMain(m *testing.M) {
 	flag.Parse()
-	roles := map[string]func(string, io.Writer) error{"claimer": claimer, "filler": filler}
+	roles := map[string]func(string, io.Writer) error{"claimer": claimer, "filler": filler, "mender": mender}
 	switch args := flag.Args(); {
 	case len(args) == 2 && roles[args[0]] != nil:
 		if err := roles[args[0]](args[1], os.Stdout); err != nil {
@@ -50,7 +50,7 @@ func opener(path string) string {
 	return errors.Join(errors.New("opened"), s.Close()).Error()
 }
 
-// process is a running claimer or filler.
+// process is a running claimer, filler or mender.
 type process struct {
 	cmd     *exec.Cmd
 	answers chan string // its lines, closed when there are no more
