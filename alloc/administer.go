@@ -14,26 +14,38 @@ const (
 	aPool       kind = "pool"
 	aSequence   kind = "sequence"
 	aCredential kind = "credential"
+	aTrail      kind = "trail" // there is one, which has no name
 )
 
 // check refuses a name that none of the kind can have.
 func (k kind) check(name string) error {
-	if k == aCredential {
+	switch k {
+	case aCredential:
 		return CredentialID(name).check()
+	case aTrail:
+		return nil
 	}
 	return CheckName(name)
 }
 
 // covered is what the scope for a step on the one of the name has to cover.
 func (k kind) covered(name string) string {
-	if k == aCredential {
-		return everything // what a credential may do has nothing to do with its ID
+	switch k {
+	case aCredential: // what it may do has nothing to do with its ID
+		return everything
+	case aTrail: // it is about everything
+		return everything
 	}
 	return name
 }
 
 // target is how the trail and the keys name one of the kind.
-func (k kind) target(name string) string { return string(k) + "/" + name }
+func (k kind) target(name string) string {
+	if k == aTrail {
+		return string(k)
+	}
+	return string(k) + "/" + name
+}
 
 // config is a configuration with its defaults filled in.
 type config interface {

@@ -12,7 +12,7 @@ type AuditRecord struct {
 	Client  ClientID
 	Role    string // by what right: the scopes of the caller, as they are written
 	Action  string // "pool.create", "pool.seed", "sequence.pause", "credential.rotate" …
-	Target  string // "pool/NAME", "sequence/NAME" or "credential/ID"
+	Target  string // "pool/NAME", "sequence/NAME", "credential/ID" or "trail"
 	Detail  string // what was to change, in words; like all that follow at most MaxDetailBytes
 	Plan    string // the plan that was carried out; "" for none
 	Reason  string // that the caller gave; "" for none

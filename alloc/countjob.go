@@ -49,7 +49,7 @@ func (s *Service) CountPool(ctx context.Context, r CountRequest) (Job, error) {
 	if err := checkWhy(r.Why); err != nil {
 		return Job{}, err
 	}
-	j, err := s.makeJob(ctx, Job{ID: newJobID(r.Intent, s.now()), Kind: JobCount, Pool: r.Pool, Why: r.Why}, r.Intent, nil)
+	j, err := s.makeJob(ctx, Job{ID: newJobID(r.Intent, s.now()), Kind: JobCount, Pool: r.Pool, Why: r.Why}, r.Intent, s.onPool(ctx, r.Pool, nil))
 	if err != nil || !j.goesOn() {
 		return j, err
 	}

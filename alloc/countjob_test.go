@@ -141,7 +141,7 @@ func TestWhoSeesAJob(t *testing.T) {
 				if client != "maker" || a == alloc.ActionManage {
 					want = alloc.ActionManage
 				}
-				if got, on, err := m.NeedToChange(ctx, id); err != nil || got != want || on != pool {
+				if got, on, err := m.NeedToChange(ctx, id); err != nil || got != want || on != string(pool) {
 					t.Errorf("%s with %s needs %s on %s to cancel, %v, want %s", client, a, got, on, err, want)
 				}
 			}

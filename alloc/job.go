@@ -28,7 +28,7 @@ type JobState string
 
 // The states of a job.
 const (
-	JobReceiving JobState = "receiving" // its input is on the way in; of JobSeed
+	JobReceiving JobState = "receiving" // its input is on the way in; of JobSeed, and JobRestore of a log
 	JobQueued    JobState = "queued"
 	JobRunning   JobState = "running"
 	JobDone      JobState = "done"
@@ -60,9 +60,9 @@ type Job struct {
 	Version Version
 	Created time.Time
 	Updated time.Time // when it was made, or last moved on; a try that failed leaves it, and is in the log
-	Done    Count     // IDs written or counted, or entries settled
-	Parts   int       // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount has none
-	Mark    string    // where the next step goes on; "" at the beginning. Of JobSeed the number of the next piece; before it is started, how its file is read on
+	Done    Count     // IDs written, counted, listed, looked at or carried, or entries settled
+	Parts   int       // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount and JobRebuild have none
+	Mark    string    // where the next step goes on; "" at the beginning. Of a job with a file the number of the next piece; before it is started, how its file is read on
 	Tries   int       // attempts at the next step that failed
 	Faults  int       // of these, those whose reason does not pass by itself
 	Failure string    // with JobFailed: what a client may read of it
@@ -76,7 +76,7 @@ type Job struct {
 	Log     []JobEvent // the last MaxJobEvents
 	Input   SeedFormat // of JobSeed: how its parts are read
 	Column  int        // of JobSeed: the column of the IDs, from 0; -1 until the first record of its file was read
-	Inputs  []JobInput // of JobSeed: the parts that were received, in their order
+	Inputs  []JobInput // of JobSeed and JobRestore: the parts that were received, in their order
 }
 
 // Equal reports whether the jobs are the same in every field.
@@ -118,7 +118,7 @@ const (
 
 // Tally counts what a job has met. Of JobSeed entries by outcome, of JobCount IDs by state.
 type Tally struct {
-	Added, Duplicate, Conflict, Invalid     Count // of JobSeed
+	Added, Duplicate, Conflict, Invalid     Count // of JobSeed. Of JobRestore: Duplicate was so already, Conflict is in two hands, Invalid could not be carried for another reason
 	Free, Held, Claimed, Returning, Retired Count // of JobCount, JobRebuild and JobAudit
 	Lost                                    Count // of JobRebuild: IDs that were listed and are gone; they are retired. Of JobAudit: the same, not retired
 	Carried, Burned                         Count // of JobRestore

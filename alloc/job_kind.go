@@ -19,6 +19,15 @@ type jobKind struct {
 	// returns. Of that job advance sees to the state, the times, the tries and the log.
 	step func(s *Service, ctx context.Context, j Job) (doneStep, error)
 
+	// recorded says that the end of such a job is an entry of the trail.
+	recorded bool
+
+	// takes is how the job reads its file; nil for a job that takes none.
+	takes func(j Job) *intake
+
+	// abandon takes back what a job that has ended before its last step holds. It can be repeated. nil for nothing.
+	abandon func(s *Service, ctx context.Context, j Job) error
+
 	// empty reports whether nothing was written, in all parts of the result of a job that is done.
 	empty func(j Job) bool
 
@@ -57,16 +66,17 @@ var jobKinds = map[JobKind]jobKind{
 		step:  (*Service).exportStep,
 		empty: func(j Job) bool { return j.Done == 0 },
 		sum:   func(j Job) string { return several(j.Done, "ID was written", "IDs were written") },
-		stays: "the parts that are there stay",
+		stays: "the parts that are there stay", recorded: true,
 	},
 	JobSeed: {
 		what: "a seeding", need: ActionSeed,
 		result: ActionExport, // it tells of IDs that are in the pool, and may be free
 		able:   always,
 		step:   (*Service).seedStep,
+		takes:  func(Job) *intake { return &seedIntake },
 		empty:  func(j Job) bool { return j.Tally.rejected() == 0 },
 		sum:    seedSum,
-		stays:  "what it has added stays in the pool, also what a step that was under way still adds",
+		stays:  "what it has added stays in the pool, also what a step that was under way still adds", recorded: true,
 	},
 	JobCount: {
 		what: "a count", need: ActionRead, result: ActionRead,
@@ -78,6 +88,45 @@ var jobKinds = map[JobKind]jobKind{
 			return fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired", several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired)
 		},
 		stays: "what was counted is not the whole pool",
+	},
+	JobRebuild: {
+		what: "a rebuild", need: ActionManage, result: ActionManage,
+		able:    always,
+		step:    (*Service).rebuildStep,
+		abandon: func(s *Service, ctx context.Context, j Job) error { return s.store.AbandonRebuild(ctx, j.Pool, j.ID) },
+		empty:   func(Job) bool { return true },
+		sum:     rebuildSum,
+		stays:   "the pool is open, and as it was before, unless the rebuild had just come to its end", recorded: true,
+	},
+	JobAudit: {
+		what: "an audit", need: ActionManage, result: ActionManage,
+		able:  func(s *Service, _ Job) bool { return s.log.whole() },
+		step:  (*Service).auditStep,
+		empty: func(j Job) bool { return j.Tally.Findings == 0 },
+		sum:   auditSum,
+		stays: "what was found until then is not all", recorded: true,
+	},
+	JobLog: {
+		what: "a log", need: ActionManage, result: ActionManage,
+		able:  func(s *Service, _ Job) bool { return s.log.whole() },
+		step:  (*Service).logStep,
+		empty: func(j Job) bool { return j.Done == 0 },
+		sum:   func(j Job) string { return several(j.Done, "line was written", "lines were written") },
+		stays: "the parts that are there stay, and are not all", recorded: true,
+	},
+	JobRestore: {
+		what: "a restore", need: ActionManage, result: ActionManage,
+		able: func(s *Service, j Job) bool { return s.log.whole() && (j.Spec.Source != RestoreTable || s.old != nil) },
+		step: (*Service).restoreStep,
+		takes: func(j Job) *intake {
+			if j.Spec.Source != RestoreLog {
+				return nil
+			}
+			return &logIntake
+		},
+		empty: func(j Job) bool { return j.Tally.amiss() == 0 },
+		sum:   restoreSum,
+		stays: "what it has carried or retired stays so; the rest is not: make another", recorded: true,
 	},
 }
 

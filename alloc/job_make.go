@@ -16,9 +16,9 @@ const (
 	maxAllPages = 10 // of all clients in jobsPer: as many pages of the list as one request looks at
 )
 
-// makeJob makes the job that is wanted, for the caller, or returns the one that an attempt with the same intent has made. check,
-// if there is one, is about the request and its pool. It begins after the permission check.
-func (s *Service) makeJob(ctx context.Context, wanted Job, intent Token, check func(Pool) error) (Job, error) {
+// makeJob makes the job that is wanted, for the caller, or returns the one that an attempt with the same intent has made. check is
+// about the request and what it is on. It begins after the permission check.
+func (s *Service) makeJob(ctx context.Context, wanted Job, intent Token, check func() error) (Job, error) {
 	caller, err := s.someone(ctx)
 	if err != nil {
 		return Job{}, err
@@ -28,17 +28,8 @@ func (s *Service) makeJob(ctx context.Context, wanted Job, intent Token, check f
 			return j, err
 		}
 	}
-	p, err := s.store.Pool(ctx, wanted.Pool)
-	if err != nil {
+	if err := check(); err != nil {
 		return Job{}, err
-	}
-	if p.State == PoolDeleted {
-		return Job{}, p.deleted()
-	}
-	if check != nil {
-		if err := check(p); err != nil {
-			return Job{}, err
-		}
 	}
 	if err := s.checkRoom(ctx, caller.Client); err != nil {
 		return Job{}, err
@@ -51,6 +42,22 @@ func (s *Service) makeJob(ctx context.Context, wanted Job, intent Token, check f
 		return j, err
 	}
 	return s.store.Job(ctx, j.ID) // another attempt may have been faster
+}
+
+// onPool makes a check of a pool that has to be there and whole, and is not deleted.
+func (s *Service) onPool(ctx context.Context, name PoolName, check func(Pool) error) func() error {
+	return func() error {
+		p, err := s.store.Pool(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case p.State == PoolDeleted:
+			return p.deleted()
+		case check == nil:
+			return nil
+		}
+		return check(p)
+	}
 }
 
 // checkWhy refuses what cannot stand in a job as what it is for.

@@ -49,8 +49,19 @@ func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, er
 	if done.last {
 		to.State, to.Mark = JobDone, ""
 		to = to.noting(to.Updated, "done: %s", kind.sum(to))
+		if kind.recorded {
+			if err := s.recordDone(ctx, j, to); err != nil {
+				return s.stumble(ctx, j, err, over)
+			}
+		}
 	}
-	return s.changeJob(ctx, j, to)
+	changed, err := s.changeJob(ctx, j, to)
+	if kind.abandon != nil && Is(err, CodeVersionMismatch) {
+		if err := s.overtaken(ctx, j.ID); err != nil {
+			return j, err
+		}
+	}
+	return changed, err
 }
 
 // changeJob puts to in the place of j; on failure j stands, as far as is known. No two changes are the same: of several who
@@ -92,15 +103,26 @@ func (s *Service) stumble(ctx context.Context, j Job, reason error, over func() 
 		to.Updated = now
 		to = to.noting(now, "failed: %s", to.Failure)
 	}
+	if to.State == JobFailed {
+		return s.fail(ctx, j, to, reason)
+	}
 	changed, err := s.changeJob(ctx, j, to)
 	if err != nil {
 		return j, err
 	}
-	if changed.State == JobFailed && changed.Kind == JobSeed { // what it has added stays in the pool
-		if err := s.recordFailed(ctx, changed, reason); err != nil {
-			e := asError(reason)
-			reason = e.Because(errors.Join(e.Cause, err))
-		}
+	return changed, reason
+}
+
+// fail fails the job: what it has done stays, and what it holds is let go. It returns why it failed, with what went wrong beside that.
+func (s *Service) fail(ctx context.Context, j, to Job, reason error) (Job, error) {
+	detail := fmt.Sprintf("job %s of %s: %s; %s", j.ID, j.By, kindOf(j.Kind).sum(to), to.Failure)
+	changed, err := s.finish(ctx, j, to, "fail", detail, reason)
+	if changed.State != JobFailed {
+		return j, err
+	}
+	if err := errors.Join(err, s.abandon(ctx, changed)); err != nil {
+		e := asError(reason)
+		reason = e.Because(errors.Join(e.Cause, err))
 	}
 	return changed, reason
 }

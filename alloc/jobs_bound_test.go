@@ -179,7 +179,7 @@ func TestWhoMayCancel(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := as(t.Context(), c.client, c.scopes...)
-			if need, on, err := w.NeedToChange(ctx, j.ID); err != nil || need != c.need || on != pool {
+			if need, on, err := w.NeedToChange(ctx, j.ID); err != nil || need != c.need || on != string(pool) {
 				t.Errorf("needed is %s on %s, %v, want %s", need, on, err, c.need)
 			}
 			_, err = w.CancelJob(ctx, j.ID)

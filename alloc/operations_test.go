@@ -20,6 +20,7 @@ type operation struct {
 	or     alloc.Action                                      // does as well; "" for none
 	on     string                                            // the name that the scope must cover; "*" for all
 	record string                                            // the action of its audit record; "" for none
+	ends   string                                            // the action of the record of the job that it carries to its end; "" for none
 	target string                                            // of its audit record, where that is not what on names
 	spared bool                                              // what refuses others of its kind does not refuse it
 	finds  string                                            // the call by which it finds out what on is
@@ -103,7 +104,7 @@ var operations = map[string]operation{
 		_, err := s.Sweep(ctx, pool)
 		return err
 	}},
-	"Tend": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+	"Tend": {need: alloc.ActionTend, on: "*", ends: "pool.done-export", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.Tend(ctx)
 		return err
 	}},
@@ -224,7 +225,27 @@ var operations = map[string]operation{
 		_, err := s.CountPool(ctx, alloc.CountRequest{Pool: pool})
 		return err
 	}},
-	"Work": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+	"PoolEvidence": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.PoolEvidence(ctx, pool)
+		return err
+	}},
+	"RebuildPool": {need: alloc.ActionManage, on: string(pool), record: "pool.rebuild", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.RebuildPool(ctx, alloc.PoolRebuildRequest{Pool: pool})
+		return err
+	}},
+	"Audit": {need: alloc.ActionManage, on: string(pool), record: "pool.audit", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Audit(ctx, alloc.AuditRequest{Pool: pool})
+		return err
+	}},
+	"LogTaken": {need: alloc.ActionManage, on: string(sequence), record: "sequence.log", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.LogTaken(ctx, alloc.LogRequest{Sequence: sequence})
+		return err
+	}},
+	"Restore": {need: alloc.ActionManage, on: string(pool), record: "pool.restore", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Restore(ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: time.Unix(1, 0)})
+		return err
+	}},
+	"Work": {need: alloc.ActionTend, on: "*", ends: "pool.done-export", run: func(ctx context.Context, s *alloc.Service) error {
 		return s.Work(ctx, alloc.Step{Job: export, Version: 1})
 	}},
 	"ResumeJobs": {need: alloc.ActionTend, on: "*", run: func(ctx context.Context, s *alloc.Service) error {

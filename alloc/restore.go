@@ -24,6 +24,8 @@ const (
 	CarryKnown  CarryOutcome = "known"   // it was, or is further on
 	CarryClash  CarryOutcome = "clash"   // somebody else has taken it since the restore, in the same generation: an ID that is in two hands
 	CarryBehind CarryOutcome = "behind"  // what was said is of an earlier life: nothing to do
+
+	CarryUnreadable CarryOutcome = "unreadable" // of a lease in the old table: it could not be carried, as its entry cannot be read
 )
 
 // Restores is the way back after a backup was restored.

@@ -26,7 +26,7 @@ func (s *Service) seedStep(ctx context.Context, j Job) (doneStep, error) {
 		return doneStep{}, err
 	}
 	to := j
-	if p, to.Parts, err = s.putRejects(ctx, j, p); err != nil {
+	if p, to.Parts, err = s.putResult(ctx, j, p, func(stands Part) bool { return stands.Next == p.Next }); err != nil {
 		return doneStep{}, err
 	}
 	to.Tally = j.Tally.plus(p.Tally)
@@ -35,23 +35,13 @@ func (s *Service) seedStep(ctx context.Context, j Job) (doneStep, error) {
 	last := k+1 == j.pieces()
 	if last {
 		to.Parts = max(to.Parts, 1) // where all was added, the head at least can be fetched
-		if err := s.recordDone(ctx, j, to); err != nil {
-			return doneStep{}, err
-		}
 	}
 	return doneStep{to, last}, nil
 }
 
 // seedPiece adds the IDs of piece k and returns what was not added, as a part.
 func (s *Service) seedPiece(ctx context.Context, j Job, k int) (Part, error) {
-	name, ok := j.pieceName(k)
-	if !ok {
-		return Part{}, Errorf(CodeInternal, "the job has no piece %d", k)
-	}
-	data, err := s.store.Input(ctx, j.ID, name)
-	if Is(err, CodeJobNotFound) && !j.expired(s.now()) {
-		return Part{}, Errorf(CodeInternal, "a piece of the file is missing").Because(err)
-	}
+	data, err := s.piece(ctx, j, k)
 	if err != nil {
 		return Part{}, err
 	}
@@ -141,24 +131,4 @@ func rejectsOf(entries []SeedEntry, all []settled, next string) (Part, error) {
 		}
 	}
 	return Part{Data: r.text.Bytes(), IDs: r.tally.rejected(), Tally: r.tally, Next: next}, nil
-}
-
-// putRejects puts the part, if there is something in it, and returns the one that stands and how many there are then. A part that
-// stands there with another mark is of a piece before: of a try that came so late that the job had gone on without
-// it, as others had met nothing to put (see above). It stays, and counts for nothing.
-func (s *Service) putRejects(ctx context.Context, j Job, p Part) (stands Part, parts int, err error) {
-	if p.IDs == 0 {
-		return p, j.Parts, nil
-	}
-	for n := j.Parts; ; n++ {
-		if err := s.store.PutPart(ctx, j.ID, n, p); err != nil {
-			return Part{}, 0, err
-		}
-		if stands, err = s.store.Part(ctx, j.ID, n); err != nil {
-			return Part{}, 0, err
-		}
-		if stands.Next == p.Next {
-			return stands, n + 1, nil
-		}
-	}
 }

@@ -30,7 +30,7 @@ func (s *Service) Export(ctx context.Context, r ExportRequest) (j Job, err error
 	}}
 	err = s.administer(ctx, st, func() (err error) {
 		wanted := Job{ID: id, Kind: JobExport, Pool: r.Pool, Of: r.Of, Format: r.Format}
-		if j, err = s.makeJob(ctx, wanted, r.Intent, func(Pool) error { return s.checkExport(r) }); err == nil {
+		if j, err = s.makeJob(ctx, wanted, r.Intent, s.onPool(ctx, r.Pool, func(Pool) error { return s.checkExport(r) })); err == nil {
 			s.tell(ctx, j)
 		}
 		return err
@@ -51,14 +51,15 @@ func (s *Service) checkExport(r ExportRequest) error {
 	return nil
 }
 
-// Job returns one. Needs on its pool what the kind needs: ActionExport for JobExport, ActionSeed for JobSeed, ActionRead for
-// JobCount; or ActionManage, with which it can be cancelled.
+// Job returns one. Needs on what it is about (its pool, its sequence, or all where it is about the trail alone) what the kind needs:
+// ActionExport for JobExport, ActionSeed for JobSeed, ActionRead for JobCount, and ActionManage for all others; or ActionManage, with
+// which it can be cancelled.
 func (s *Service) Job(ctx context.Context, id JobID) (Job, error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return Job{}, err
 	}
-	if caller, err := s.permit(ctx, kindOf(j.Kind).need, string(j.Pool)); err != nil && !caller.permits(ActionManage, string(j.Pool)) {
+	if caller, err := s.permit(ctx, kindOf(j.Kind).need, j.covered()); err != nil && !caller.permits(ActionManage, j.covered()) {
 		return Job{}, err
 	}
 	return j, nil
@@ -79,7 +80,7 @@ func (s *Service) findJob(ctx context.Context, id JobID) (Job, error) {
 // what to give to go on, "" at the end. As in Pools there may be fewer, and yet more to come.
 func (s *Service) Jobs(ctx context.Context, c Cursor, limit int) (jobs []Job, next Cursor, err error) {
 	look := func(j Job) entry[JobID] {
-		return entry[JobID]{position: j.ID, name: string(j.Pool), need: kindOf(j.Kind).need, or: ActionManage}
+		return entry[JobID]{position: j.ID, name: j.covered(), need: kindOf(j.Kind).need, or: ActionManage}
 	}
 	return readable(ctx, s, listJobs, c, limit, s.store.ListJobs, look)
 }
@@ -94,7 +95,8 @@ func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {
 	if err != nil {
 		return Job{}, err
 	}
-	st := step{need: need, on: aPool, name: string(j.Pool), verb: "cancel-" + string(j.Kind), detail: func() string {
+	on, name := j.on()
+	st := step{need: need, on: on, name: name, verb: "cancel-" + string(j.Kind), detail: func() string {
 		if j.ID == "" { // it was refused
 			return "job " + string(id)
 		}
@@ -110,15 +112,15 @@ func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {
 	return j, nil
 }
 
-// NeedToChange says what the caller needs to give the job a part of its file, to start or to cancel it, and on which pool: ActionManage,
-// or, of a job that a credential of the same client has made, what it took to make it. CodeJobNotFound.
-func (s *Service) NeedToChange(ctx context.Context, id JobID) (need Action, on PoolName, err error) {
+// NeedToChange says what the caller needs to give the job a part of its file, to start or to cancel it, and on which name, "*" for all:
+// ActionManage, or, of a job that a credential of the same client has made, what it took to make it. CodeJobNotFound.
+func (s *Service) NeedToChange(ctx context.Context, id JobID) (need Action, on string, err error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return "", "", err
 	}
 	need, err = s.needToChange(ctx, j)
-	return need, j.Pool, err
+	return need, j.covered(), err
 }
 
 func (s *Service) needToChange(ctx context.Context, j Job) (Action, error) {
@@ -126,7 +128,7 @@ func (s *Service) needToChange(ctx context.Context, j Job) (Action, error) {
 	if err != nil {
 		return "", err
 	}
-	if j.By == caller.Client && !caller.permits(ActionManage, string(j.Pool)) {
+	if j.By == caller.Client && !caller.permits(ActionManage, j.covered()) {
 		return kindOf(j.Kind).need, nil
 	}
 	return ActionManage, nil
@@ -140,7 +142,7 @@ func (s *Service) cancel(ctx context.Context, j Job) (Job, error) {
 	for range changeTries {
 		switch {
 		case j.State == JobCancelled:
-			return j, nil
+			return j, s.abandon(ctx, j) // at the first time it may have been cut off
 		case j.State.Ended():
 			return Job{}, Errorf(CodeJobEnded, "the job has ended, it is %s; there is nothing to cancel", j.State)
 		}
@@ -148,6 +150,9 @@ func (s *Service) cancel(ctx context.Context, j Job) (Job, error) {
 		ended.State, ended.Updated = JobCancelled, s.second()
 		ended = ended.noting(ended.Updated, "%s", cancelled(j, caller.Client))
 		ended, err := s.changeJob(ctx, j, ended)
+		if err == nil {
+			return ended, s.abandon(ctx, ended)
+		}
 		if !Is(err, CodeVersionMismatch) {
 			return ended, err
 		}
@@ -168,20 +173,21 @@ func cancelled(j Job, by ClientID) string {
 }
 
 // JobPart returns part n, from 0, of a job's result. What is there stays as it is, also while the job goes on.
-// Part 0 of a job that is done is there in any case, but for JobCount, which has none; where nothing was written it is empty. Of JobSeed
-// they say what was not added, in lines of CSV without a header: line, id, outcome, reason. CodeJobNotFound where there is no
+// Part 0 of a job that is done is there in any case, but for JobCount and JobRebuild, which have none; where nothing was written it is empty. Of
+// JobSeed they say what was not added, in lines of CSV without a header: line, id, outcome, reason. Of JobAudit, JobLog and JobRestore they are what
+// Config.Log makes of findings, of what was taken, and of what was not carried. CodeJobNotFound where there is no
 // such part. Needs what it took to make the job, and of a seeding of another client ActionExport as well: it tells of IDs in the pool.
 func (s *Service) JobPart(ctx context.Context, id JobID, n int) ([]byte, error) {
 	j, err := s.findJob(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	caller, err := s.permit(ctx, kindOf(j.Kind).need, string(j.Pool))
+	caller, err := s.permit(ctx, kindOf(j.Kind).need, j.covered())
 	if err != nil {
 		return nil, err
 	}
 	if j.By != caller.Client {
-		if _, err := s.permit(ctx, kindOf(j.Kind).result, string(j.Pool)); err != nil {
+		if _, err := s.permit(ctx, kindOf(j.Kind).result, j.covered()); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package alloc
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -125,14 +126,13 @@ func (s *Service) giveUp(ctx context.Context, j Job) (gone bool, err error) {
 	to := j
 	to.State, to.Updated = JobCancelled, s.second()
 	to = to.noting(to.Updated, "given up: no part of its file has come for %s", receivingFor)
-	_, err = s.changeJob(ctx, j, to)
-	switch {
-	case Is(err, CodeVersionMismatch), Is(err, CodeJobNotFound):
+	detail := fmt.Sprintf("job %s of %s: after %s with %s no more of its file has come for %s",
+		j.ID, j.By, several(len(j.Inputs), "part", "parts"), several(j.Total, "entry", "entries"), receivingFor)
+	changed, err := s.finish(ctx, j, to, "give-up", detail, nil)
+	if Is(err, CodeVersionMismatch) || Is(err, CodeJobNotFound) {
 		return false, nil
-	case err != nil:
-		return false, err
 	}
-	return true, s.recordGivenUp(ctx, to)
+	return changed.State == JobCancelled, err
 }
 
 // work carries the jobs on, one step of each after the other, until they have ended, the time is over or the run's steps are

@@ -282,7 +282,7 @@ func TestWorkThatAnotherCanDo(t *testing.T) {
 	if now := m.now(t, j.ID); now.State != alloc.JobDone || now.Tries != 0 {
 		t.Errorf("the job is %+v", now)
 	}
-	unknown := alloc.Job{ID: alloc.JobID(alloc.NewIntent(m.clock.Now())), Kind: "rebuild", Pool: pool, State: alloc.JobQueued, Created: m.clock.Now(), Updated: m.clock.Now()}
+	unknown := alloc.Job{ID: alloc.JobID(alloc.NewIntent(m.clock.Now())), Kind: "purge", Pool: pool, State: alloc.JobQueued, Created: m.clock.Now(), Updated: m.clock.Now()}
 	if err := m.model.CreateJob(t.Context(), unknown); err != nil {
 		t.Fatal(err)
 	}

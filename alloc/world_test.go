@@ -26,7 +26,7 @@ var encoders = map[string]alloc.Encoder{"lines": func(ids []alloc.IDRecord) (tex
 // newService returns a Service over the store, on the time of the bubble or of the machine.
 func newService(t testing.TB, store alloc.Store) *alloc.Service {
 	t.Helper()
-	s, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders})
+	s, err := alloc.NewService(alloc.Config{Store: store, Encoders: encoders, Log: logCodec})
 	if err != nil {
 		t.Fatal(err)
 	}

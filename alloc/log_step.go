@@ -1,0 +1,92 @@
+package alloc
+
+import (
+	"context"
+	"time"
+)
+
+// logMargin is how much longer ago an ID may have been claimed that was not yet as it is now: it was held until then, and was confirmed
+// since; or the record of its key was carried out to its end since. Clocks may differ by the rest.
+const logMargin = MaxHold + KeyRetention + time.Hour
+
+// logStep writes the next part of a log.
+func (s *Service) logStep(ctx context.Context, j Job) (doneStep, error) {
+	if j.Pool == "" {
+		return s.writeStep(ctx, j, s.logLeases)
+	}
+	return s.writeStep(ctx, j, s.logIDs)
+}
+
+// logIDs encodes what was taken from the job's mark on.
+func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n Count, next string, err error) {
+	var taken []IDRecord
+	next = j.Mark
+	for range walkPages {
+		var page []IDRecord
+		if page, next, err = s.store.WalkIDs(ctx, j.Pool, "", next, limit-len(taken)); err != nil {
+			return nil, 0, "", err
+		}
+		for _, r := range page {
+			if j.logsID(r) {
+				taken = append(taken, r)
+			}
+		}
+		if next == "" || 2*len(taken) >= limit {
+			break
+		}
+	}
+	if len(taken) > 0 {
+		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(taken) })
+	}
+	return data, Count(len(taken)), next, unwritten(err)
+}
+
+// logLeases encodes what was leased from the job's mark on.
+func (s *Service) logLeases(ctx context.Context, j Job, limit int) (data []byte, n Count, next string, err error) {
+	var leases []LeaseRecord
+	next = j.Mark
+	for range walkPages {
+		var page []LeaseRecord
+		if page, next, err = s.store.WalkLedger(ctx, j.Spec.Sequence, next, max(1, limit-len(leases))); err != nil {
+			return nil, 0, "", err
+		}
+		for _, r := range page {
+			if !r.damaged() && j.logs(r.At) {
+				leases = append(leases, r)
+			}
+		}
+		if next == "" || 2*len(leases) >= limit {
+			break
+		}
+	}
+	if len(leases) > 0 {
+		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeLeases(j.Spec.Sequence, leases) })
+	}
+	return data, Count(len(leases)), next, unwritten(err)
+}
+
+// logsID reports whether an ID has a line in the log.
+func (j Job) logsID(r IDRecord) bool {
+	switch r.State {
+	case StateFree:
+		return false
+	case StateClaimed:
+		return j.logs(r.At)
+	}
+	return true
+}
+
+// logs reports whether what was taken at the time may be missing from a backup of the time from which the log is.
+func (j Job) logs(at time.Time) bool {
+	return j.Spec.Since.IsZero() || at.After(j.Spec.Since.Add(-logMargin))
+}
+
+// damaged reports whether it is an entry that WalkLedger could not read.
+func (r LeaseRecord) damaged() bool { return r.End == 0 && r.Token == "" }
+
+func unwritten(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Errorf(CodeInternal, "what was taken cannot be written as a log").Because(err)
+}

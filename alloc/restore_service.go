@@ -1,0 +1,85 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Restore makes a job that carries forward what was taken after the point to which a backup was restored. With RestoreLog it is
+// JobReceiving, and takes the log by ReceivePart. It may be asked for again, and again with another source. Of a sequence it enters leases into the
+// ledger, of which a rebuild then makes the position; with RestoreBurn it says how to rebuild it, and does nothing else.
+//
+// The pool should be paused meanwhile: what is claimed between the restore and this job may be in two hands, and the job then
+// says so. Records of Idempotency-Keys are not carried: a repeat of a request from after the point is a new one. Needs ActionManage. CodeInvalidRequest;
+// CodePoolNotFound, CodePoolDeleted, CodePoolDamaged (rebuild it first), CodeSequenceNotFound, CodeSequenceDeleted; CodeBusy as in Export.
+func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err error) {
+	if _, err := s.someone(ctx); err != nil {
+		return Job{}, err
+	}
+	on, name, err := named(r.Pool, r.Sequence)
+	if err != nil {
+		return Job{}, err
+	}
+	wanted := Job{
+		ID: newJobID(r.Intent, s.now()), Kind: JobRestore, Pool: r.Pool, Why: r.Why,
+		Spec: JobSpec{Sequence: r.Sequence, Since: wholeSeconds(r.Point), Source: r.Source, AtMost: r.AtMost},
+	}
+	if r.Source == RestoreLog {
+		wanted.State = JobReceiving
+	}
+	st := step{need: ActionManage, on: on, name: name, verb: "restore", reason: said(&r.Why), detail: func() string {
+		return fmt.Sprintf("job %s, source %s, point %s, at most %d", wanted.ID, quoteShort(string(r.Source)), r.Point.UTC().Format(time.RFC3339), r.AtMost)
+	}}
+	return s.ask(ctx, st, wanted, r.Intent, func() error {
+		if err := s.checkRestore(r); err != nil {
+			return err
+		}
+		return s.readyToRestore(ctx, wanted)
+	})
+}
+
+func (s *Service) checkRestore(r RestoreRequest) error {
+	switch r.Source {
+	case RestoreLog, RestoreBurn:
+	case RestoreTable:
+		if s.old == nil {
+			return Errorf(CodeInvalidRequest, "the old table is not known here; say in the configuration which one it is, or restore from a log")
+		}
+	default:
+		return Errorf(CodeInvalidRequest, "source must be %q, %q or %q", RestoreLog, RestoreTable, RestoreBurn)
+	}
+	switch {
+	case r.Point.IsZero():
+		return Errorf(CodeInvalidRequest, "say to which point in time the backup was restored")
+	case r.Point.After(s.now()):
+		return Errorf(CodeInvalidRequest, "the point to which the backup was restored is in the future")
+	case r.AtMost < 0:
+		return Errorf(CodeInvalidRequest, "at_most must be 0 for all, or more")
+	case r.AtMost > 0 && (r.Source != RestoreBurn || r.Pool == ""):
+		return Errorf(CodeInvalidRequest, "at_most goes with the source %q of a pool only", RestoreBurn)
+	}
+	return nil
+}
+
+// readyToRestore refuses a restore of what is not there, or of a pool that has to be rebuilt first.
+func (s *Service) readyToRestore(ctx context.Context, j Job) error {
+	if j.Pool == "" {
+		return s.checkThere(ctx, j)
+	}
+	return s.onPool(ctx, j.Pool, nil)()
+}
+
+// amiss is how many entries of a restore are not as they were said to be. Each has a line in the result.
+func (t Tally) amiss() Count { return t.Conflict + t.Invalid }
+
+// restoreSum is what a restore has done, in words.
+func restoreSum(j Job) string {
+	t := j.Tally
+	sum := fmt.Sprintf("of %s %d carried, %d retired, %d so already, %d in two hands, %d not carried",
+		several(j.Done, "entry", "entries"), t.Carried, t.Burned, t.Duplicate, t.Conflict, t.Invalid)
+	if j.Pool == "" {
+		sum += fmt.Sprintf("; now rebuild the sequence, with %s as the time since when leases may be missing", j.Spec.Since.UTC().Format(time.RFC3339))
+	}
+	return sum
+}

@@ -1,0 +1,216 @@
+package alloc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"strconv"
+)
+
+// A restore goes on in steps: a piece of its log, a page of the old table, or some of the IDs that are retired. What a step does to a pool or
+// a ledger can be done again: it is then so already. So of a step that was cut off, what it has carried may be counted as so already by
+// the try that is counted; no line about what is amiss is lost.
+
+// restorePage is how many IDs or leases a step reads of an old table, or retires: as many as surely have their lines in one part.
+const restorePage = 130
+
+// restoreStep does the next step.
+func (s *Service) restoreStep(ctx context.Context, j Job) (doneStep, error) {
+	var step func(context.Context, Job) (forwarded, error)
+	switch {
+	case j.Spec.Source == RestoreLog:
+		step = s.carryPiece
+	case j.Spec.Source == RestoreTable && j.Pool != "":
+		step = s.carryOldIDs
+	case j.Spec.Source == RestoreTable:
+		step = s.carryOldLeases
+	case j.Spec.Source == RestoreBurn && j.Pool != "":
+		step = s.burn
+	case j.Spec.Source == RestoreBurn: // what there is to do is said: see restoreSum
+		step = func(context.Context, Job) (forwarded, error) { return forwarded{}, nil }
+	default:
+		return doneStep{}, Errorf(CodeInternal, "what the job restores from is not known")
+	}
+	c, err := step(ctx, j)
+	if err != nil {
+		return doneStep{}, err
+	}
+	return s.carriedStep(ctx, j, c)
+}
+
+// forwarded is what a step has carried.
+type forwarded struct {
+	next  string // mark after it; "" at the end
+	done  Count  // entries
+	tally Tally
+	lines []CarryLine // about all that is amiss
+}
+
+// carriedStep puts what is amiss as a part, and returns the job as it is after the step.
+func (s *Service) carriedStep(ctx context.Context, j Job, c forwarded) (doneStep, error) {
+	p := Part{IDs: Count(len(c.lines)), Tally: c.tally}
+	if len(c.lines) > 0 {
+		data, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeCarries(c.lines) })
+		if err != nil || len(data) > MaxPartBytes {
+			return doneStep{}, Errorf(CodeInternal, "what was not carried cannot be written as a part of the result").Because(err)
+		}
+		p.Data = data
+	}
+	p, way, parts, err := s.putPassage(ctx, j, p, passage{from: j.Mark, to: c.next, done: c.done})
+	if err != nil {
+		return doneStep{}, err
+	}
+	to := j
+	to.Mark, to.Parts = way.to, parts
+	to.Done += way.done
+	to.Tally = j.Tally.plus(p.Tally)
+	last := way.to == ""
+	if last {
+		to.Parts = max(to.Parts, 1)
+	}
+	return doneStep{to, last}, nil
+}
+
+// carryPiece carries the next piece of a log.
+func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
+	k, err := strconv.Atoi(cmp.Or(j.Mark, "0"))
+	if err != nil {
+		return forwarded{}, Errorf(CodeInternal, "where the job goes on is not known").Because(err)
+	}
+	data, err := s.piece(ctx, j, k)
+	if err != nil {
+		return forwarded{}, err
+	}
+	var ids []IDRecord
+	var leases []LeaseRecord
+	for line := range bytes.Lines(data) {
+		l, err := s.readLogLine(j, bytes.TrimSpace(line))
+		switch {
+		case err != nil:
+			return forwarded{}, Errorf(CodeInternal, "a piece of the log cannot be read as it was kept").Because(err)
+		case l.ID != nil:
+			ids = append(ids, *l.ID)
+		default:
+			leases = append(leases, *l.Lease)
+		}
+	}
+	c, err := s.carry(ctx, j, ids, leases)
+	if k+1 < j.pieces() {
+		c.next = strconv.Itoa(k + 1)
+	}
+	return c, err
+}
+
+// carryOldIDs carries the next IDs of the old table: also those that are free there, as the pool may not know them.
+func (s *Service) carryOldIDs(ctx context.Context, j Job) (forwarded, error) {
+	page, next, err := s.old.WalkIDs(ctx, j.Pool, "", j.Mark, restorePage)
+	if err != nil {
+		return forwarded{}, err
+	}
+	c, err := s.carry(ctx, j, page, nil)
+	c.next = next
+	return c, err
+}
+
+// carryOldLeases carries the next leases of the old table.
+func (s *Service) carryOldLeases(ctx context.Context, j Job) (forwarded, error) {
+	page, next, err := s.old.WalkLedger(ctx, j.Spec.Sequence, j.Mark, restorePage)
+	if err != nil {
+		return forwarded{}, err
+	}
+	c, err := s.carry(ctx, j, nil, page)
+	c.next = next
+	return c, err
+}
+
+// carry carries IDs to the job's pool, or leases to its sequence, and tells what is amiss.
+func (s *Service) carry(ctx context.Context, j Job, ids []IDRecord, leases []LeaseRecord) (c forwarded, err error) {
+	for _, some := range onceEach(ids, maxCarry, func(r IDRecord) ID { return r.ID }) {
+		if err := s.carryIDs(ctx, j, some, &c); err != nil {
+			return forwarded{}, err
+		}
+	}
+	whole := leases[:0:0]
+	for _, r := range leases {
+		if !r.damaged() {
+			whole = append(whole, r)
+			continue
+		}
+		c.done++
+		c.tally.Invalid++
+		c.lines = append(c.lines, CarryLine{
+			Sequence: j.Spec.Sequence, Start: r.Start, End: r.End, Outcome: CarryUnreadable,
+			Detail: "the entry of the old ledger that begins here cannot be read, so where it ends is not known",
+		})
+	}
+	for _, some := range onceEach(whole, maxCarry, func(r LeaseRecord) Number { return r.Start }) {
+		entered, err := s.store.CarryLeases(ctx, j.Spec.Sequence, some)
+		if err != nil {
+			return forwarded{}, err
+		}
+		c.done += Count(len(some))
+		c.tally.Carried += Count(entered)
+		c.tally.Duplicate += Count(len(some) - entered)
+	}
+	return c, nil
+}
+
+// maxCarry is how many a Store carries at once.
+const maxCarry = 1000
+
+// onceEach cuts a list into some of at most size, none of which has the same key twice: what comes later in the list comes in a later one.
+func onceEach[T any, K comparable](list []T, size int, key func(T) K) (cut [][]T) {
+	for len(list) > 0 {
+		met := make(map[K]bool, len(list))
+		var now, later []T
+		for _, t := range list {
+			if len(now) < size && !met[key(t)] {
+				now = append(now, t)
+			} else {
+				later = append(later, t)
+			}
+			met[key(t)] = true
+		}
+		cut, list = append(cut, now), later
+	}
+	return cut
+}
+
+// carryIDs carries IDs, none of them twice.
+func (s *Service) carryIDs(ctx context.Context, j Job, ids []IDRecord, c *forwarded) error {
+	outcomes, err := s.store.Carry(ctx, j.Pool, ids)
+	if err != nil {
+		return err
+	}
+	if len(outcomes) != len(ids) {
+		return Errorf(CodeInternal, "the store gave %d outcomes for %d IDs", len(outcomes), len(ids))
+	}
+	for i, o := range outcomes {
+		c.outcome(j.Pool, ids[i], o)
+	}
+	return nil
+}
+
+// outcome counts what became of an ID, and tells of one that is not as it was said to be.
+func (c *forwarded) outcome(pool PoolName, r IDRecord, o CarryOutcome) {
+	c.done++
+	line := CarryLine{Pool: pool, ID: r.ID, Outcome: o}
+	switch o {
+	case CarryDone:
+		c.tally.Carried++
+		return
+	case CarryKnown:
+		c.tally.Duplicate++
+		return
+	case CarryClash:
+		c.tally.Conflict++
+		line.Detail = "somebody else has taken it since the restore: it is in two hands"
+	case CarryBehind:
+		c.tally.Invalid++
+		line.Detail = "it has come back since, and is in a later life"
+	default:
+		c.tally.Invalid++
+		line.Detail = "what became of it is not known"
+	}
+	c.lines = append(c.lines, line)
+}
