@@ -60,7 +60,7 @@ type Rebuild struct {
 	Applied     time.Time
 	Resumed     time.Time
 	Autos       []time.Time // when the schedule began one of the sequence, within the last day; they stay with the next rebuild
-	Log         []JobEvent // the last MaxJobEvents
+	Log         []JobEvent  // the last MaxJobEvents
 }
 
 // LedgerSum is what a walk over a whole ledger has met.

@@ -198,7 +198,8 @@ func (s *segments) read(ctx context.Context, l *line, now time.Time) {
 // lease takes a range for the line. It is called, and returns, with mu held.
 func (s *segments) lease(ctx context.Context, l *line, now time.Time) {
 	n, need := l.demand()
-	o := LeaseOrder{Sequence: l.name, Count: n, By: l.waiting[0].by, Segment: true}
+	first := l.waiting[0]
+	o := LeaseOrder{Sequence: l.name, Count: n, By: first.by, Segment: true}
 	r, err := outside(ctx, s, l, func(ctx context.Context) (Range, error) { return s.store.Lease(ctx, o) })
 	if err == nil && (r.Start > r.End || r.End > MaxNumber || r.Len() != n) {
 		err = Errorf(CodeInternal, "the range %d to %d was leased for %d numbers", r.Start, r.End, n)
@@ -214,6 +215,12 @@ func (s *segments) lease(ctx context.Context, l *line, now time.Time) {
 		l.share(l.stock.count()+e.Remaining, l.exhausted)
 	case e.Code == CodeInvalidCount && n > need: // the configuration has changed since it was read
 		l.ceiling, l.readAt = need, time.Time{}
+	case e.Code == CodeSequenceResuming: // it was rebuilt since it was read, and may serve others in line
+		l.readAt = time.Time{}
+		if i := slices.Index(l.waiting, first); i >= 0 { // he has not left
+			l.waiting = slices.Delete(l.waiting, i, i+1)
+			first.answer <- answer{err: err}
+		}
 	default:
 		l.refuse(err)
 	}
@@ -274,7 +281,7 @@ func (l *line) serveFirst() bool {
 // anything else; beside any other failure the stock serves whom it can.
 func (l *line) refuse(err error) {
 	switch CodeOf(err) {
-	case CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound:
+	case CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound, CodeSequenceRebuilding:
 		l.dropStock()
 		l.readAt = time.Time{}
 	}

@@ -35,8 +35,12 @@ func (l *line) isWarm(a ask, now time.Time) bool {
 	return len(l.waiting) == 0 && l.isCurrent(now) && l.check(a) == nil && a.n <= l.stock.count()
 }
 
-// check is the part of Sequence.CheckLease that is about the request alone.
+// check is the part of Sequence.CheckLease that is about the request and its caller: a sequence that was just rebuilt serves only
+// some, and those whom it does not serve get nothing out of memory either.
 func (l *line) check(a ask) error {
+	if err := l.sequence.checkShare(a.by); err != nil {
+		return err
+	}
 	if err := l.sequence.checkCount(a.n); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type TendReport struct {
 // than the bound of one sweep, or of one batch, catches up and none waits for it. Deleted pools come after the others, but for one, which is
 // first, so that it has its turn also where the others need all of the time: what was on its way
 // when they were deleted is still to be finished, above all a batch given up under a key, which answers CodeKeyBusy
-// until then. Then it keeps samples of the sequences, and carries on the jobs, within bounds, or sends word of those that stand still;
+// until then. Then it watches the sequences, carries on their rebuilds and keeps samples of them, and carries on the jobs, within bounds, or sends word of those that stand still;
 // where there are any, pools leave them their share of the time, and a queue that does not answer takes no more than that.
 //
 // A pool that fails does not stop the others, nor does a sequence or a job. The run begins nothing more tendMargin before the context's
@@ -77,17 +77,18 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 		run.sequences[q.Name] = q
 	}
 	report := run.pools(ctx, pools)
-	standings, err := s.tendSequences(ctx, sequences, func() bool { return beforeJobs.Err() != nil })
-	report.Sequences = standings
+	numbers := s.tendSequences(ctx, sequences, func() bool { return beforeJobs.Err() != nil })
+	report.Sequences, report.Rebuilds = numbers.standings, numbers.rebuilds
 	report.Jobs = s.work(ctx, jobs.due, over)
 	remindErr := s.remind(whole, &jobs, over)
+	freeErr := s.freeRebuilds(whole, &report, over)
 	unheard, unheardErr := s.endUnheard(whole, over)
 	report.Unheard = unheard
 	jobs.tell(&report)
 	if over() {
 		return report, nil
 	}
-	return report, cmp.Or(poolsErr, sequencesErr, err, jobsErr, remindErr, unheardErr)
+	return report, cmp.Or(poolsErr, sequencesErr, numbers.failed, jobsErr, remindErr, freeErr, unheardErr)
 }
 
 // endingBefore returns a context that ends so much before the deadline of ctx, if it has one.

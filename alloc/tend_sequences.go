@@ -11,28 +11,46 @@ import (
 // many, and stand still. It is less than the shortest of ForecastWindows, in which there is always one so.
 const idleSample = 50 * time.Minute
 
-// tendSequences keeps a sample of each sequence and tells how it stands, until the time for that is over; beside an
-// error, it tells of those that went well.
-func (s *Service) tendSequences(ctx context.Context, sequences []Sequence, enough func() bool) (standings []SequenceStanding, failed error) {
-	for _, q := range sequences {
+// tendedSequences is what a run did for the sequences.
+type tendedSequences struct {
+	standings []SequenceStanding
+	rebuilds  []Rebuild
+	failed    error // the first
+}
+
+// tendSequences looks after each sequence until the time for that is over: whether its counter is where it must be, how its
+// rebuild goes on, how it stands. Beside an error, it tells of what went well.
+func (s *Service) tendSequences(ctx context.Context, sequences []Sequence, enough func() bool) (t tendedSequences) {
+	fail := func(err error) bool {
+		t.failed = cmp.Or(t.failed, err)
+		return err != nil
+	}
+	for _, listed := range sequences {
 		if enough() {
 			break
 		}
-		standing, err := s.tendSequence(ctx, q)
-		if err != nil {
-			failed = cmp.Or(failed, err)
+		q, err := s.store.Watch(ctx, listed.Name)
+		if fail(err) || q.State == SequenceDeleted {
 			continue
 		}
-		standings = append(standings, standing)
+		r, did, err := s.tendRebuild(ctx, q, enough)
+		if fail(err); did {
+			t.rebuilds = append(t.rebuilds, r)
+		}
+		if standing, err := s.tendSequence(ctx, q); !fail(err) {
+			t.standings = append(t.standings, standing)
+		}
 	}
-	slices.SortFunc(standings, func(a, b SequenceStanding) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	return standings, failed
+	slices.SortFunc(t.standings, func(a, b SequenceStanding) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortFunc(t.rebuilds, func(a, b Rebuild) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return t
 }
 
+// tendSequence tells how the sequence stands, and keeps a sample of that.
 func (s *Service) tendSequence(ctx context.Context, q Sequence) (SequenceStanding, error) {
 	now := q.sample(s.now())
 	standing := SequenceStanding{Sequence: q.Name, State: q.State, Left: now.Available}
-	if q.State == SequenceStopped { // its position is not to be trusted
+	if q.State == SequenceStopped || q.State == SequenceFrozen { // its position is not to be trusted
 		standing.Left, standing.Forecast.At = 0, now.At
 		return standing, nil
 	}

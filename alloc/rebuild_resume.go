@@ -1,0 +1,75 @@
+package alloc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// ResumeRebuild serves a share of the callers, in percent: 0 for what the configuration says, 100 for all, with which the rebuild is done. It never serves fewer than
+// before. A sequence that was paused before it was rebuilt is paused again, and the rebuild is done with that. Needs ActionManage. CodeRebuildStep before it was verified, and
+// where the sequence has stopped again.
+func (s *Service) ResumeRebuild(ctx context.Context, name SequenceName, share int) (Rebuild, error) {
+	defer s.segments.changed(name)
+	b, done := s.rebuildingOf(ctx)
+	defer done()
+	return b.resumed(ctx, ActionManage, name, share)
+}
+
+// resumed is ResumeRebuild with its record.
+func (b rebuilding) resumed(ctx context.Context, need Action, name SequenceName, share int) (Rebuild, error) {
+	return b.administerRebuild(ctx, need, name, "resume-rebuild", func(st *step) {
+		st.detail = func() string {
+			if share == 0 {
+				return "for the share of the configuration"
+			}
+			return fmt.Sprintf("for %d in 100 callers", share)
+		}
+	}, func() (Rebuild, error) {
+		if share < 0 || share > 100 {
+			return Rebuild{}, Errorf(CodeInvalidRequest, "share must be 1 to 100, in percent of the callers, or 0 for what the configuration says")
+		}
+		return b.steps(ctx, name, func(r Rebuild) (Rebuild, error) { return b.resume(ctx, r, share) })
+	})
+}
+
+func (b rebuilding) resume(ctx context.Context, r Rebuild, share int) (Rebuild, error) {
+	switch r.Step {
+	case RebuildDone:
+		return r, nil
+	case RebuildVerified, RebuildResuming:
+	default:
+		return r, r.notAtStep("is not verified, so nobody is served; apply its plan first")
+	}
+	if share = cmp.Or(share, r.Config.ResumeShare, DefaultResumeShare); r.Was == SequencePaused {
+		share = 100 // of nobody: it is paused
+	}
+	if share = max(share, r.Share); r.Step != RebuildResuming || share != r.Share {
+		to, err := r, error(nil)
+		to.Step, to.Share, to.Resumed = RebuildResuming, share, b.second()
+		if r, err = b.change(ctx, r, to.noting(to.Resumed, "resumed for %d in 100 callers by %s", share, b.by)); err != nil {
+			return Rebuild{}, err
+		}
+	}
+	return b.serve(ctx, r)
+}
+
+// serve makes the sequence serve whom the record says, and ends the rebuild where that is all.
+func (b rebuilding) serve(ctx context.Context, r Rebuild) (Rebuild, error) {
+	state, share := SequenceResuming, r.Share
+	if share >= 100 {
+		state, share = r.after(), 0
+	}
+	q, err := b.store.Thaw(ctx, r.Sequence, r.ID, state, share)
+	switch {
+	case err == nil && q.State == SequenceStopped, Is(err, CodeRebuildStep):
+		return r, r.notAtStep("cannot go on: the sequence has stopped again since; plan another")
+	case err != nil:
+		return Rebuild{}, err
+	case state == SequenceResuming:
+		return r, nil
+	}
+	to := r
+	to.Step = RebuildDone
+	return b.change(ctx, r, to.noting(b.second(), "done"))
+}
