@@ -44,7 +44,7 @@ func (d *modelData) rebuild(name alloc.SequenceName) alloc.Rebuild {
 
 // copyOfRebuild shares no memory with what it is a copy of.
 func copyOfRebuild(r alloc.Rebuild) alloc.Rebuild {
-	r.Sources, r.Tested, r.Log = slices.Clone(r.Sources), slices.Clone(r.Tested), slices.Clone(r.Log)
+	r.Sources, r.Tested, r.Autos, r.Log = slices.Clone(r.Sources), slices.Clone(r.Tested), slices.Clone(r.Autos), slices.Clone(r.Log)
 	return r
 }
 
