@@ -25,6 +25,9 @@ func (s *Service) endRecord(ctx context.Context, before Job, verb, detail, uniqu
 // recordDone writes that the job is done, as to will be. It is part of the last step, and may be done again or by several, also by
 // one that then does not change the job, as somebody has cancelled it: what was done was done.
 func (s *Service) recordDone(ctx context.Context, before, to Job) error {
+	if err := s.stillAt(ctx, before); err != nil {
+		return err
+	}
 	r, err := s.endRecord(ctx, before, "done", fmt.Sprintf("job %s of %s: %s", to.ID, to.By, kindOf(to.Kind).sum(to)), "")
 	if err != nil {
 		return err
@@ -32,11 +35,23 @@ func (s *Service) recordDone(ctx context.Context, before, to Job) error {
 	return s.end(ctx, r, nil)
 }
 
+// stillAt refuses what is to be said of a job's end where the job has moved on: a step that comes late has ended nothing.
+func (s *Service) stillAt(ctx context.Context, j Job) error {
+	now, err := s.store.Job(ctx, j.ID)
+	if err == nil && now.Version != j.Version {
+		err = VersionMismatch("job", string(j.ID), now.Version)
+	}
+	return err
+}
+
 // finish changes a job to one that has ended without its last step, and records that. What it intended before is recorded in any case,
 // by the schedule where this process ends in between: see endUnheard.
 func (s *Service) finish(ctx context.Context, j, to Job, verb, detail string, reason error) (Job, error) {
 	if !kindOf(j.Kind).recorded {
 		return s.changeJob(ctx, j, to)
+	}
+	if err := s.stillAt(ctx, j); err != nil {
+		return j, err
 	}
 	r, err := s.endRecord(ctx, j, verb, detail, fmt.Sprintf("-%s-%d", verb, j.Version))
 	if err != nil {

@@ -50,12 +50,16 @@ func (s *Service) advance(ctx context.Context, j Job, over func() bool) (Job, er
 		to.State, to.Mark = JobDone, ""
 		to = to.noting(to.Updated, "done: %s", kind.sum(to))
 		if kind.recorded {
-			if err := s.recordDone(ctx, j, to); err != nil {
-				return s.stumble(ctx, j, err, over)
-			}
+			err = s.recordDone(ctx, j, to)
 		}
 	}
-	changed, err := s.changeJob(ctx, j, to)
+	if err != nil && !Is(err, CodeVersionMismatch) {
+		return s.stumble(ctx, j, err, over)
+	}
+	changed := j
+	if err == nil {
+		changed, err = s.changeJob(ctx, j, to)
+	}
 	if kind.abandon != nil && Is(err, CodeVersionMismatch) {
 		if err := s.overtaken(ctx, j.ID); err != nil {
 			return j, err
