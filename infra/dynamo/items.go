@@ -10,6 +10,7 @@ import (
 )
 
 // head is a pool's head as it was read; pool.Config is without its settings. Chunks lo to nx−1 are leased and not all settled, nx to tl−1 are published.
+// In a series that a rebuild has made, chunks −base to −1 list what was settled then; nobody leases them.
 type head struct {
 	pool       alloc.Pool
 	series     int64
@@ -17,6 +18,8 @@ type head struct {
 	published  int64 // listings in all published chunks
 	seeded     int64
 	rebuilding bool
+	rebuild    string // the job that rebuilds it; "" for none
+	base       int64
 	wanted     bool
 	leasedAt   time.Time
 	dirtyFrom  int64
@@ -26,6 +29,7 @@ type head struct {
 	retiredBy  string
 	token      string // of the creation
 	settings   string // names the rest of the configuration; "" for none
+	said       bool   // it has a policy of its own, and not the default's
 	voiding    string // source of the chunk at the tail that is being voided; "" for none
 }
 
@@ -69,9 +73,9 @@ func decodeHead(name alloc.PoolName, it Item) *head {
 		},
 		series: it.Int(AttrSeries), lo: it.Int(AttrLow), nx: it.Int(AttrNext), tl: it.Int(AttrTail),
 		published: it.Int(AttrPublished), seeded: it.Int(AttrSeeded),
-		rebuilding: rebuilding, wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
+		rebuilding: rebuilding, rebuild: it.Str(AttrRebuild), base: it.Int(AttrBase), wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
 		dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
-		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy), settings: it.Str(AttrSettings), voiding: it.Str(AttrVoiding),
+		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy), settings: it.Str(AttrSettings), voiding: it.Str(AttrVoiding), said: it.Str(AttrPolicy) != "",
 		counted: counts{
 			windowFree: it.Int(AttrWindowFree), dead: it.Int(AttrDead), held: it.Int(AttrHeld),
 			gone: it.Int(AttrGone), at: fromMilli(it.Int(AttrCountedAt)),
@@ -110,14 +114,27 @@ func (s *Store) poolHead(ctx context.Context, name alloc.PoolName) (*head, error
 	if it != nil {
 		return decodeHead(name, it), nil
 	}
-	entry, err := s.table.Get(ctx, catalogueKey(name))
-	if err != nil {
+	lost, err := s.wasMade(ctx, name)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if entry.Str(AttrState) == catalogueLive {
+	case lost:
 		return nil, poolDamaged(name)
 	}
 	return nil, notFound(alloc.CodePoolNotFound, "pool", string(name))
+}
+
+// wasMade reports whether the pool, whose head is missing, was ever made: by its catalogue item, and where that is missing
+// too, by what only a pool has that was swept or rebuilt.
+func (s *Store) wasMade(ctx context.Context, name alloc.PoolName) (bool, error) {
+	items, err := s.table.GetMany(ctx, []Key{catalogueKey(name), sweepLockKey(name), rebuildKey(name)})
+	if err != nil {
+		return false, err
+	}
+	if entry := items[0]; entry != nil {
+		return entry.Str(AttrState) == catalogueLive, nil
+	}
+	return items[1] != nil || items[2] != nil, nil
 }
 
 // chunk is one chunk as it was read.
@@ -131,6 +148,15 @@ type chunk struct {
 	batch    string
 	upTo     int64
 	void     bool
+	tags     []string // of a chunk that a rebuild has made; see AttrTags
+}
+
+// counts reports whether listing i of the chunk is by what the IDs of the batch count as added.
+func (c *chunk) counts(i int, batch string) bool {
+	if len(c.tags) > 0 {
+		return i < len(c.tags) && c.tags[i] == batch
+	}
+	return c.batch == batch
 }
 
 func decodeChunk(n int64, it Item) *chunk {
@@ -138,9 +164,15 @@ func decodeChunk(n int64, it Item) *chunk {
 		n: n, before: it.Int(AttrBefore), added: it.Int(AttrSeeded), relisted: it.Bool(AttrRelisted),
 		source: it.Str(AttrSource), batch: it.Str(AttrBatch), upTo: it.Int(AttrUpTo), void: it.Bool(AttrVoid),
 	}
-	for _, text := range it.List(AttrListings) {
-		if l, ok := parseListing(text); ok {
-			c.listings = append(c.listings, l)
+	tags := it.List(AttrTags)
+	for i, text := range it.List(AttrListings) {
+		l, ok := parseListing(text)
+		if !ok {
+			continue
+		}
+		c.listings = append(c.listings, l)
+		if i < len(tags) {
+			c.tags = append(c.tags, tags[i])
 		}
 	}
 	return c

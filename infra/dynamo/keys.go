@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,11 +15,13 @@ import (
 //	P#pool           G#digest   generator and marks of a configuration: immutable, see settings.go
 //	P#pool           F          where the pool's refill stands, see refills.go
 //	P#pool           L          lock of the sweep: keeps two apart, never trusted
+//	P#pool           M          where the pool's rebuild is, see rebuild_pool.go
+//	P#pool#series    M#step     what a step of it lists
 //	P#pool#series#n  C          chunk n: immutable from the tail on down, lists about 20 IDs with their generations
 //	P#pool#R         I#id#g     generation g of an ID is on its way back, or will be
 //	P#pool#R         V#hash#t   the key record with token t is given up, or was about to be
 //	P#pool#V         time       sample of the level, one a minute, see samples.go
-//	N#pool           name       catalogue
+//	N#pool           name       catalogue, with a copy of what the head says the pool is: see pool_copy.go
 //	K#hash           K          key record: the intent of a keyed claim
 //	J#job            B#pool#d   one batch of a seeding job; d is the digest of its IDs
 //
@@ -28,6 +31,7 @@ const (
 	skID        = "I"
 	skHead      = "H"
 	skSweepLock = "L"
+	skRebuild   = "M"
 	skChunk     = "C"
 	skKeyRecord = "K"
 
@@ -63,7 +67,10 @@ const (
 	AttrPublished = "pb" // of a head: listings in all published chunks
 	AttrSeeded    = "sd" // of a head: IDs ever added; of a chunk: how many of its listings are of IDs added by it; of a sample: as of a head
 	AttrSeries    = "se" // of a head: the chunk series, raised by a rebuild
-	AttrRebuild   = "rb" // of a head: there while a rebuild is on
+	AttrRebuild   = "rb" // of a head: the job that rebuilds the pool; there while that is on
+	AttrMade      = "mk" // of a head: the rebuild that is on has made it, as it was lost
+	AttrAbandons  = "rv" // of a head: how often a rebuild was abandoned; absent for never
+	AttrBase      = "ba" // of a head: so many chunks of the series, numbered down from -1, list what was settled when it was made; absent for none
 	AttrLeasedAt  = "la" // of a head: when stock was leased last, in milliseconds
 	AttrWanted    = "ws" // of a head: somebody could not search the window and waits for a sweep
 	AttrDirtyFrom = "df" // of a head: from here …
@@ -92,6 +99,7 @@ const (
 	AttrRelisted = "rl" // of a chunk: it may list what another one lists too
 	AttrUpTo     = "up" // of a chunk: it counts only while that leaves the pool's level at or below this; of a batch: it has such chunks
 	AttrVoid     = "vd" // of a chunk: it was not to count, and lists nothing any more
+	AttrTags     = "tg" // of a chunk that a rebuild has made: of each listing the tag of the batch that has put the ID, whose counted listing it is
 	AttrPrint    = "fp" // of a key record: fingerprint of the request
 
 	AttrReason = "r" // of a return: why
@@ -154,6 +162,12 @@ func idKey(pool alloc.PoolName, id alloc.ID) Key {
 }
 
 func headKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), SK: skHead} }
+
+func rebuildKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), SK: skRebuild} }
+
+func rebuiltPageKey(pool alloc.PoolName, series, step int64) Key {
+	return Key{PK: "P#" + string(pool) + "#" + strconv.FormatInt(series, 10), SK: fmt.Sprintf("%s#%06d", skRebuild, step)}
+}
 
 func sweepLockKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), SK: skSweepLock} }
 

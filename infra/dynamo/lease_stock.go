@@ -63,6 +63,12 @@ func (s *Store) fill(ctx context.Context, m *poolMemory, n int, others map[alloc
 		return err
 	}
 	h, _ := m.last(s.now())
+	if h.rebuilding { // it may be over
+		var err error
+		if h, err = s.lookAgain(ctx, m); err != nil {
+			return err
+		}
+	}
 	for range changeTries {
 		if h.rebuilding {
 			return poolRebuilding(m.name)

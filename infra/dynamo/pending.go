@@ -50,21 +50,6 @@ func (s *Store) Thaw(ctx context.Context, name alloc.SequenceName, rebuild alloc
 	return alloc.Sequence{}, pending()
 }
 
-// PoolEvidence implements alloc.Store.
-func (s *Store) PoolEvidence(ctx context.Context, pool alloc.PoolName) (alloc.PoolEvidence, error) {
-	return alloc.PoolEvidence{}, pending()
-}
-
-// RebuildPool implements alloc.Store.
-func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (alloc.PoolRebuilt, error) {
-	return alloc.PoolRebuilt{}, pending()
-}
-
-// AbandonRebuild implements alloc.Store.
-func (s *Store) AbandonRebuild(ctx context.Context, pool alloc.PoolName, job alloc.JobID) error {
-	return pending()
-}
-
 // Stock implements alloc.Store.
 func (s *Store) Stock(ctx context.Context, pool alloc.PoolName, mark string, limit int) ([]alloc.IDRecord, string, error) {
 	return nil, "", pending()

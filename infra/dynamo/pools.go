@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 
 	"idpool/alloc"
@@ -23,6 +24,9 @@ func poolConfigOf(head Item) alloc.PoolConfig {
 // then the mark becomes live: so a head that is missing tells what it means.
 func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (alloc.Pool, bool, error) {
 	now := s.now()
+	if lost, err := s.lostWhole(ctx, name); err != nil || lost {
+		return alloc.Pool{}, false, cmp.Or(err, error(poolDamaged(name)))
+	}
 	entry := item(catalogueKey(name), Item{AttrState: catalogueCreating, AttrBorn: now.UnixMilli()})
 	err := s.table.Put(ctx, entry, Absent(AttrPK))
 	old, met := refusedBy(err)
@@ -55,23 +59,25 @@ func (s *Store) createPoolHead(ctx context.Context, it Item, name alloc.PoolName
 	} else if err != nil {
 		return alloc.Pool{}, false, err
 	}
-	if err := s.catalogueIsLive(ctx, name); err != nil {
+	h := decodeHead(name, it)
+	if err := s.keepCopy(ctx, h); err != nil {
 		return alloc.Pool{}, false, unsettled(err)
 	}
-	h := decodeHead(name, it)
 	if own {
 		return h.poolWith(config), true, nil
 	}
 	return poolAsCreated(h, config)
 }
 
-// catalogueIsLive marks the pool's catalogue item: from now on a missing head means damage.
-func (s *Store) catalogueIsLive(ctx context.Context, name alloc.PoolName) error {
-	_, err := s.table.Update(ctx, catalogueKey(name), Update{Set: map[string]any{AttrState: catalogueLive}}, Eq(AttrState, catalogueCreating))
-	if _, met := refusedBy(err); met {
-		return nil
+// lostWhole reports whether a pool of the name has lost its head and its catalogue item: a new one must not begin in its place.
+func (s *Store) lostWhole(ctx context.Context, name alloc.PoolName) (bool, error) {
+	keys := []Key{headKey(name), catalogueKey(name), sweepLockKey(name), rebuildKey(name)}
+	items, err := s.table.GetMany(ctx, keys)
+	if err != nil || items[0] != nil || items[1] != nil || items[2] == nil && items[3] == nil {
+		return false, err
 	}
-	return err
+	items, err = s.table.GetMany(ctx, keys[:2]) // another may have made it meanwhile
+	return err == nil && items[0] == nil && items[1] == nil, err
 }
 
 // poolAsCreated answers a creation that met the pool.
@@ -106,6 +112,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 			return alloc.Pool{}, err
 		}
 		if h.pool.Version == from+1 && h.hasConfig(config) {
+			s.copyAfter(ctx, h)
 			return h.poolWith(config), nil // a repeat, or our own write whose answer was lost
 		}
 		if h.pool.Version != from {
@@ -163,6 +170,7 @@ func (s *Store) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 		h, err = s.change(ctx, h, Update{Set: map[string]any{AttrPoolState: string(to)}},
 			Eq(AttrPoolState, string(h.pool.State)), Eq(AttrVersion, int64(h.pool.Version)))
 		if err == nil && h.pool.State == to {
+			s.copyAfter(ctx, h)
 			return s.wholePool(ctx, h) // by this call, by its repeat, or by another that wanted the same
 		}
 	}
@@ -240,7 +248,8 @@ func (s *Store) headsOf(ctx context.Context, entries []Item, but string) ([]allo
 			found = append(found, &head{pool: alloc.Pool{Name: name}})
 		}
 	}
-	return s.wholePools(ctx, found)
+	pools, _, err := s.wholePools(ctx, found) // one that has lost something does not hide the others
+	return pools, err
 }
 
 // Level implements alloc.Pools. It reads the head and the first chunk that is not leased: what is published after it is

@@ -51,18 +51,20 @@ func (sd *seeding) finished(ctx context.Context, job string) (*otherJob, error) 
 //     that came before it are below the tail then. To go on without it would not do: a chunk that comes to the tail after
 //     this run has looked there, and that somebody raises the tail over before this run looks at the head again, is never
 //     seen, and what it lists is counted twice.
+//   - What a run has placed in a series of chunks before a rebuild is of no use any more. All that the batch had put by
+//     then, the rebuild has listed, for the batch: also where no run had come to list anything.
 //   - A run that has ended by itself, with the batch done, parked or left open, has had the answers to all of its puts, and
 //     has closed the tail to those before it.
 func (sd *seeding) findListed(ctx context.Context) error {
 	sd.listed = map[alloc.ID]int64{}
-	if !sd.tried {
+	if !sd.tried && sd.head.series == sd.series {
 		return nil // whoever was at work finds in the record that it is not any more before it places anything
 	}
 	h, err := sd.s.poolHead(ctx, sd.pool)
 	if err != nil {
 		return err
 	}
-	if sd.cutOff {
+	if sd.tried && sd.cutOff {
 		if h, err = sd.s.publish(ctx, h, []draft{{}}, nil, nil); err != nil {
 			return err
 		}
@@ -70,7 +72,7 @@ func (sd *seeding) findListed(ctx context.Context) error {
 	sd.head = h
 	from := sd.from
 	if h.series != sd.series {
-		from = 0
+		from = -h.base
 	}
 	const stretch = 1000
 	for ; from < h.tl; from += stretch {
@@ -83,11 +85,11 @@ func (sd *seeding) findListed(ctx context.Context) error {
 			return err
 		}
 		for _, it := range items {
-			if it.Str(AttrBatch) != sd.tag {
-				continue
-			}
-			for _, l := range decodeChunk(0, it).listings {
-				sd.listed[l.id] = max(sd.listed[l.id], l.gen)
+			c := decodeChunk(0, it)
+			for i, l := range c.listings {
+				if c.counts(i, sd.tag) {
+					sd.listed[l.id] = max(sd.listed[l.id], l.gen)
+				}
 			}
 		}
 	}

@@ -64,9 +64,9 @@ func (s *Store) keepSettings(ctx context.Context, pool alloc.PoolName, st settin
 	return err
 }
 
-// wholePools returns the pools of heads with their settings.
-func (s *Store) wholePools(ctx context.Context, heads []*head) ([]alloc.Pool, error) {
-	pools := make([]alloc.Pool, len(heads))
+// wholePools returns the pools of heads with their settings, and those of them whose settings are lost, which are without.
+func (s *Store) wholePools(ctx context.Context, heads []*head) (pools []alloc.Pool, lost []alloc.PoolName, err error) {
+	pools = make([]alloc.Pool, len(heads))
 	var keys []Key
 	var of []int
 	for i, h := range heads {
@@ -77,27 +77,31 @@ func (s *Store) wholePools(ctx context.Context, heads []*head) ([]alloc.Pool, er
 	}
 	items, err := s.getAll(ctx, keys)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, it := range items {
 		p := &pools[of[i]]
 		if it == nil {
-			return nil, internal(fmt.Errorf("the settings %s of the pool %s are missing", keys[i].SK, p.Name))
+			lost = append(lost, p.Name)
+			continue
 		}
 		st, err := decodeSettings(it)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.Config = st.in(p.Config)
 	}
-	return pools, nil
+	return pools, lost, nil
 }
 
 // wholePool is wholePools of one.
 func (s *Store) wholePool(ctx context.Context, h *head) (alloc.Pool, error) {
-	pools, err := s.wholePools(ctx, []*head{h})
-	if err != nil {
+	pools, lost, err := s.wholePools(ctx, []*head{h})
+	switch {
+	case err != nil:
 		return alloc.Pool{}, err
+	case len(lost) > 0:
+		return alloc.Pool{}, poolDamaged(h.pool.Name).Because(fmt.Errorf("the settings %s are lost", settingsKey(h.pool.Name, h.settings).SK))
 	}
 	return pools[0], nil
 }

@@ -128,7 +128,7 @@ func TestAHeadThatNamesSettingsThatAreNotThereIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.open().Pool(t.Context(), "p")
-	refused(t, err, alloc.CodeInternal)
+	refused(t, err, alloc.CodePoolDamaged)
 	if !strings.Contains(errors.Unwrap(err).Error(), key.SK) {
 		t.Errorf("the cause is %v, want one that names %s", errors.Unwrap(err), key.SK)
 	}

@@ -74,7 +74,7 @@ func (w *sweep) run(ctx context.Context) error {
 	defer func() {
 		unlock(stop{sk: w.more, held: w.held, verify: w.verify, series: w.series, useless: w.useless, turn: w.turn})
 	}()
-	if err := w.mendCatalogue(ctx); err != nil {
+	if err := w.mendCopy(ctx, h); err != nil {
 		return err
 	}
 	return firstOf([]error{w.returns(ctx, from.sk), w.tidyUp(ctx)})
@@ -92,13 +92,12 @@ func (w *sweep) runDeleted(ctx context.Context) error {
 	return err
 }
 
-// mendCatalogue marks the pool as made, where its creation was cut off after the head.
-func (w *sweep) mendCatalogue(ctx context.Context) error {
-	entry, err := w.s.table.Get(ctx, catalogueKey(w.pool))
-	if err != nil || entry.Str(AttrState) != catalogueCreating {
-		return err
+// mendCopy makes the catalogue say what the head says, where a change was cut off after that.
+func (w *sweep) mendCopy(ctx context.Context, h *head) error {
+	if h.rebuilding {
+		return nil
 	}
-	return w.s.catalogueIsLive(ctx, w.pool)
+	return w.s.keepCopy(ctx, h)
 }
 
 // tidyUp tidies by the head as it is, again where others move it meanwhile.

@@ -20,6 +20,8 @@ import (
 //   - Where it has no such listing, at the first in a chunk of doubt, tagged so: a seeding that meets an ID which another
 //     batch has put, and may never come to list, lists it in such a chunk. Whether there is a counted listing is searched
 //     for, page by page, in the chunks of the walk. It takes a seeding that was cut off and never repeated to come to that.
+//   - In a series that a rebuild has made each of its listings says for which batch it is the counted one. Those of what
+//     was settled then come first, in chunks below 0.
 //
 // All other chunks (of sweeps, of what came back) list nothing for the first time and are passed without a look at the
 // IDs. Which listing it is depends on chunks and on the tag of the ID's batch, which stay, so no two pages disagree. In a
@@ -37,8 +39,9 @@ const (
 // mark is where a walk is. While it searches, open says of each listing of the run chunks of doubt from at on whether
 // it may still be the one, and searched how far that is known.
 type mark struct {
-	series, end int64 // the walk is over chunks 0 to before end
-	at          int64
+	series, end int64 // the walk is over so many chunks
+	base        int64 // so many of them are below 0
+	at          int64 // counted from the first of them, as are the others
 	run         int64
 	searched    int64
 	open        bits
@@ -51,7 +54,7 @@ func (s *Store) WalkIDs(ctx context.Context, pool alloc.PoolName, state alloc.St
 	if err != nil {
 		return nil, "", err
 	}
-	m := mark{series: h.series, end: h.tl}
+	m := mark{series: h.series, end: h.base + h.tl, base: h.base}
 	if from != "" {
 		if m, err = parseMark(from); err != nil {
 			return nil, "", err
@@ -96,11 +99,17 @@ func walkedOf(n int64, it Item) walked {
 	return c
 }
 
-// of reports whether it is the batch of the chunk that has put the ID.
-func (c walked) of(id Item) bool {
+// of reports whether it is the batch of listing i of the chunk that has put the ID.
+func (c walked) of(i int, id Item) bool {
 	tag, _ := batchOf(id)
+	if len(c.tags) > 0 {
+		return c.counts(i, tag)
+	}
 	return c.tag != "" && tag == c.tag
 }
+
+// passed reports whether it lists nothing for the first time.
+func (c walked) passed() bool { return c.tag == "" && len(c.tags) == 0 }
 
 // stretch goes over chunks until there are IDs enough, or there is doubt.
 func (w *walk) stretch(ctx context.Context, limit int) error {
@@ -116,14 +125,14 @@ func (w *walk) stretch(ctx context.Context, limit int) error {
 		if n := slices.IndexFunc(chunks, func(c walked) bool { return c.doubt }); n > 0 {
 			chunks = chunks[:n]
 		}
-		counted := slices.DeleteFunc(slices.Clone(chunks), func(c walked) bool { return c.tag == "" })
+		counted := slices.DeleteFunc(slices.Clone(chunks), walked.passed)
 		states, err := w.states(ctx, counted)
 		if err != nil {
 			return err
 		}
 		for _, c := range counted {
-			for _, l := range c.listings {
-				if it := states[l.id]; c.of(it) {
+			for i, l := range c.listings {
+				if it := states[l.id]; c.of(i, it) {
 					w.meet(l.id, it)
 				}
 			}
@@ -144,8 +153,8 @@ func (w *walk) begin(ctx context.Context, chunks []walked) error {
 	}
 	n := 0
 	for _, c := range run {
-		for _, l := range c.listings {
-			w.open.set(n, c.of(states[l.id]) && w.wanted(states[l.id]))
+		for i, l := range c.listings {
+			w.open.set(n, c.of(i, states[l.id]) && w.wanted(states[l.id]))
 			n++
 		}
 	}
@@ -156,7 +165,9 @@ func (w *walk) begin(ctx context.Context, chunks []walked) error {
 }
 
 // settled ends the search: the walk goes on behind the run.
-func (w *walk) settled() { w.mark = mark{series: w.series, end: w.end, at: w.at + w.run} }
+func (w *walk) settled() {
+	w.mark = mark{series: w.series, end: w.end, base: w.base, at: w.at + w.run}
+}
 
 // doubts are the chunks of doubt at the beginning of those given, as many as one search is for.
 func (w *walk) doubts(chunks []walked) []walked {
@@ -185,9 +196,9 @@ func (w *walk) search(ctx context.Context) error {
 	}
 	counted, doubted := map[alloc.ID]bool{}, map[alloc.ID]int64{}
 	for _, c := range others {
-		for _, l := range c.listings {
+		for i, l := range c.listings {
 			switch {
-			case !c.of(states[l.id]):
+			case !c.of(i, states[l.id]):
 			case !c.doubt:
 				counted[l.id] = true
 			default:
@@ -235,7 +246,7 @@ func (w *walk) wanted(it Item) bool {
 func (w *walk) chunks(ctx context.Context, from, to int64) ([]walked, error) {
 	keys := make([]Key, 0, to-from)
 	for n := from; n < to; n++ {
-		keys = append(keys, chunkKey(w.pool, w.series, n))
+		keys = append(keys, chunkKey(w.pool, w.series, n-w.base))
 	}
 	items, err := w.s.getAll(ctx, keys)
 	if err != nil {
@@ -267,13 +278,13 @@ func (w *walk) states(ctx context.Context, chunks []walked) (map[alloc.ID]Item, 
 }
 
 func (m mark) String() string {
-	return fmt.Sprintf("%d.%d.%d.%d.%d.%x", m.series, m.end, m.at, m.run, m.searched, []byte(m.open))
+	return fmt.Sprintf("%d.%d.%d.%d.%d.%d.%x", m.series, m.end, m.at, m.run, m.searched, m.base, []byte(m.open))
 }
 
 func parseMark(text string) (mark, error) {
 	var m mark
 	var err error
-	numbers := []*int64{&m.series, &m.end, &m.at, &m.run, &m.searched}
+	numbers := []*int64{&m.series, &m.end, &m.at, &m.run, &m.searched, &m.base}
 	parts := strings.Split(text, ".")
 	ok := len(parts) == len(numbers)+1
 	for i := 0; ok && i < len(numbers); i++ {
@@ -282,7 +293,7 @@ func parseMark(text string) (mark, error) {
 	}
 	if ok {
 		m.open, err = hex.DecodeString(parts[len(numbers)])
-		ok = err == nil && m.at < m.end && m.run <= m.end-m.at && m.run <= walkRun && m.searched < m.end
+		ok = err == nil && m.at < m.end && m.run <= m.end-m.at && m.run <= walkRun && m.searched < m.end && m.base <= m.end
 	}
 	if !ok {
 		return mark{}, internal(fmt.Errorf("%q is no mark of a walk", text))

@@ -1,0 +1,266 @@
+package dynamo
+
+import (
+	"context"
+	"maps"
+
+	"idpool/alloc"
+)
+
+// condition is what there is of a pool.
+type condition struct {
+	pool    alloc.PoolName
+	head    *head // nil where there is none
+	item    Item  // of the head
+	entry   Item  // of the catalogue
+	rebuild *rebuilding
+	sample  Item // the newest
+}
+
+// poolCondition reads, strongly, the head first. CodePoolNotFound where the pool was never made, as far as anything tells,
+// CodePoolDeleted.
+func (s *Store) poolCondition(ctx context.Context, pool alloc.PoolName) (*condition, error) {
+	c := &condition{pool: pool}
+	it, err := s.table.Get(ctx, headKey(pool))
+	if err != nil {
+		return nil, err
+	}
+	if it != nil {
+		c.item, c.head = it, decodeHead(pool, it)
+	}
+	items, err := s.table.GetMany(ctx, []Key{catalogueKey(pool), rebuildKey(pool), sweepLockKey(pool)})
+	if err != nil {
+		return nil, err
+	}
+	c.entry, c.rebuild = items[0], decodeRebuilding(pool, items[1])
+	page, err := s.table.Query(ctx, Query{PK: samplesPK(pool), Descending: true, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Items) > 0 {
+		c.sample = page.Items[0]
+	}
+	made := c.entry.Str(AttrState) == catalogueLive || c.entry == nil && (items[1] != nil || items[2] != nil || c.sample != nil)
+	switch {
+	case c.head == nil && !made:
+		return nil, notFound(alloc.CodePoolNotFound, "pool", string(pool))
+	case c.state() == alloc.PoolDeleted:
+		return c, alloc.Errorf(alloc.CodePoolDeleted, "the pool %q is deleted", pool)
+	}
+	return c, nil
+}
+
+// copied is the head of the catalogue's copy; nil where there is none.
+func (c *condition) copied() *head {
+	if c.entry.Int(attrCopy) == 0 {
+		return nil
+	}
+	if h := decodeHead(c.pool, c.entry); h.whole() {
+		return h
+	}
+	return nil
+}
+
+// state is the pool's state by the head or, where it does not say, by the copy.
+func (c *condition) state() alloc.PoolState {
+	if c.head != nil && c.head.whole() {
+		return c.head.pool.State
+	}
+	if h := c.copied(); h != nil {
+		return h.pool.State
+	}
+	if c.head != nil {
+		return c.head.pool.State
+	}
+	return ""
+}
+
+// configured is the head that says what the pool is: the one there is or the copy, whichever is newer; nil where neither does.
+// Of one that is there all is taken but its place in the queue.
+func (c *condition) configured() *head {
+	kept := c.copied()
+	if c.head == nil {
+		return kept
+	}
+	h := *c.head
+	h.series, h.lo, h.nx, h.tl, h.published, h.seeded, h.base = 1, 0, 0, 0, 0, 0, 0
+	if !h.whole() || kept != nil && kept.pool.Version > h.pool.Version {
+		return kept
+	}
+	return &h
+}
+
+// newestSeries is the highest series of chunks that anything tells of; 0 for none.
+func (c *condition) newestSeries() int64 {
+	newest := max(c.entry.Int(AttrSeries), c.sample.Int(AttrSeries), c.rebuild.series)
+	if c.head != nil {
+		newest = max(newest, c.head.series)
+	}
+	return newest
+}
+
+// beginRebuild writes the state of a rebuild in the place of what was read, and begins nothing else. Where another was faster that is no error.
+func (s *Store) beginRebuild(ctx context.Context, c *condition, o alloc.PoolRebuildOrder) error {
+	if err := s.mayBegin(ctx, c, o.Job); err != nil {
+		return err
+	}
+	h := c.configured()
+	if h == nil {
+		if o.Policy != alloc.PolicyKeep && o.Policy != alloc.PolicyForget {
+			return alloc.Errorf(alloc.CodeInvalidConfig,
+				"the pool %q has lost its configuration, and no copy is left: say which policy it has, and whether it folds case", o.Pool)
+		}
+		h = &head{pool: alloc.Pool{
+			State: alloc.PoolActive, Version: 1, Created: s.now(),
+			Config: alloc.PoolConfig{Policy: o.Policy, FoldCase: o.FoldCase}.WithDefaults(),
+		}, token: string(alloc.NewToken())}
+	}
+	settings, err := s.mendSettings(ctx, c, h)
+	if err != nil {
+		return err
+	}
+	known := *h
+	known.settings = settings
+	it := item(rebuildKey(o.Pool), Item{
+		AttrJob: string(o.Job), AttrState: rebuildOn, attrOld: c.oldSeries(), AttrSeries: 0, attrStep: int64(0), attrChange: c.rebuild.it.Int(attrChange) + 1,
+		AttrTail: int64(0), AttrBase: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0), attrScan: int64(scanItems), AttrDue: s.now().UnixMilli(),
+		attrSize: c.size(), attrPositions: make([]string, scanSegments),
+	})
+	maps.Copy(it, tally{}.in(map[string]any{}))
+	maps.Copy(it, copyOf(&known))
+	it[AttrSeries] = max(c.newestSeries()+1, s.now().Unix())
+	if given := c.rebuild.it.Str(attrGiven); given != "" {
+		it[attrGiven] = given
+	}
+	cond := Absent(AttrPK)
+	if c.rebuild.it != nil {
+		cond = countIs(attrChange, c.rebuild.it.Int(attrChange))
+	}
+	err = s.insist(ctx, func() error { return s.table.Put(ctx, it, cond) })
+	if _, met := refusedBy(err); met {
+		return nil // by another, or by this very call
+	}
+	return err
+}
+
+// oldSeries is the series that is replaced; 0 where nothing tells for sure.
+func (c *condition) oldSeries() int64 {
+	if c.head != nil && c.head.whole() {
+		return c.head.series
+	}
+	return 0
+}
+
+// size is how many IDs the pool has had, as far as is known.
+func (c *condition) size() int64 {
+	n := c.sample.Int(AttrSeeded)
+	if c.head != nil {
+		n = max(n, c.head.seeded)
+	}
+	return max(0, n)
+}
+
+// mayBegin refuses a rebuild while another is on, unless nobody carries that on any more.
+func (s *Store) mayBegin(ctx context.Context, c *condition, job alloc.JobID) error {
+	other := c.rebuild.job
+	if !c.rebuild.on() || other == string(job) {
+		if c.head == nil || c.head.rebuild == "" || c.head.rebuild == other || c.head.rebuild == string(job) {
+			return nil
+		}
+		other = c.head.rebuild // its state is lost
+	}
+	j, err := s.Job(ctx, alloc.JobID(other))
+	switch {
+	case alloc.Is(err, alloc.CodeJobNotFound):
+		if c.rebuild.on() && s.now().Sub(c.rebuild.at) < desertedAfter {
+			return poolRebuilding(c.pool)
+		}
+		return nil
+	case err != nil:
+		return err
+	case !j.State.Ended():
+		return poolRebuilding(c.pool)
+	}
+	return nil
+}
+
+// mendSettings puts the settings that the configuration names where they are lost and the copy has them, and returns
+// their name; "" where they are gone for good.
+func (s *Store) mendSettings(ctx context.Context, c *condition, h *head) (string, error) {
+	if h.settings == "" {
+		return "", nil
+	}
+	key := settingsKey(c.pool, h.settings)
+	there, err := s.table.Get(ctx, key)
+	if err != nil || there != nil {
+		return h.settings, err
+	}
+	st, err := decodeSettings(c.entry)
+	if err != nil || st.name() != h.settings {
+		return "", nil //nolint:nilerr // what the copy has is not what is lost
+	}
+	return h.settings, s.keepSettings(ctx, c.pool, st)
+}
+
+// markHead marks the head, or makes it where it is lost, and says in the rebuild's state that this is done. Where something has
+// changed meanwhile, nothing is done.
+func (s *Store) markHead(ctx context.Context, c *condition) error {
+	r := c.rebuild
+	if c.head == nil || c.head.rebuild != r.job {
+		marked, err := s.setMark(ctx, c)
+		if err != nil || !marked {
+			return err
+		}
+	}
+	_, err := s.advance(ctx, r, map[string]any{attrStep: int64(1)})
+	return err
+}
+
+func (s *Store) setMark(ctx context.Context, c *condition) (marked bool, err error) {
+	r := c.rebuild
+	err = s.insist(ctx, func() error {
+		if c.item == nil {
+			return s.table.Put(ctx, r.madeHead(), Absent(AttrPK))
+		}
+		_, err := s.table.Update(ctx, headKey(r.pool), Update{Set: map[string]any{AttrRebuild: r.job}, Quiet: true},
+			All(Exists(AttrPK), c.item.is(AttrSeries), c.item.is(AttrRebuild), c.item.is(AttrAbandons), c.item.is(AttrPoolState)))
+		return err
+	})
+	if old, met := refusedBy(err); met {
+		return old.Str(AttrRebuild) == r.job, nil
+	}
+	return err == nil, err
+}
+
+// madeHead is the head of a pool that had lost it, while it is rebuilt: it says what the pool is and has no queue.
+func (r *rebuilding) madeHead() Item {
+	it := r.headItem()
+	it[AttrRebuild], it[AttrMade] = r.job, true
+	it[AttrSeries], it[AttrTail], it[AttrPublished], it[AttrSeeded], it[AttrRetired] = int64(0), int64(0), int64(0), int64(0), int64(0)
+	it[AttrLow], it[AttrNext] = int64(0), int64(0)
+	return it
+}
+
+// headItem begins a head with what the pool is.
+func (r *rebuilding) headItem() Item {
+	it := item(headKey(r.pool), Item{})
+	for _, name := range headAttrs {
+		if v, ok := r.it[name]; ok {
+			it[name] = v
+		}
+	}
+	return it
+}
+
+// headAttrs are the attributes of a head that say what the pool is.
+var headAttrs = []string{
+	AttrPoolState, AttrVersion, AttrBorn, AttrToken, AttrPolicy, AttrFold, AttrMaxBatch, AttrDescription, AttrOnRelease, AttrRequireKey, AttrSettings,
+}
+
+// is is the condition that an attribute is as it is in this item, there or not.
+func (it Item) is(name string) Cond {
+	if v, ok := it[name]; ok {
+		return Eq(name, v)
+	}
+	return Absent(name)
+}

@@ -1,0 +1,225 @@
+package dynamo
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+)
+
+// pageAge is how long the page of a step stays: longer than any job.
+const pageAge = 2 * alloc.JobRetention
+
+// entry is an ID as a rebuild lists it.
+type entry struct {
+	listing
+	tag  string // of the batch that has put it
+	open bool   // it can be claimed, now or when it has come back
+}
+
+// String is the stored form.
+func (e entry) String() string {
+	kind := "s"
+	if e.open {
+		kind = "o"
+	}
+	return kind + e.tag + " " + e.listing.String()
+}
+
+func parseEntry(text string) (entry, bool) {
+	head, rest, _ := strings.Cut(text, " ")
+	l, ok := parseListing(rest)
+	if !ok || head == "" {
+		return entry{}, false
+	}
+	return entry{listing: l, tag: head[1:], open: head[0] == 'o'}, true
+}
+
+// rebuiltPage is what a step lists, and where the scan goes on after it.
+type rebuiltPage struct {
+	entries   []entry
+	positions []position
+	counts    tally
+	size      int64 // of the pool, by which chunks are cut
+	scan      int64 // how many items a segment reads at once from now on
+}
+
+func (p *rebuiltPage) item(r *rebuilding, now time.Time) Item {
+	texts, positions := make([]string, len(p.entries)), make([]string, len(p.positions))
+	for i, e := range p.entries {
+		texts[i] = e.String()
+	}
+	for i, at := range p.positions {
+		positions[i] = string(at)
+	}
+	it := Item{AttrListings: texts, attrPositions: positions, attrSize: p.size, attrScan: p.scan, AttrExpires: now.Add(pageAge).Unix()}
+	maps.Copy(it, p.counts.in(map[string]any{}))
+	return item(rebuiltPageKey(r.pool, r.series, r.step), it)
+}
+
+func decodePage(it Item) *rebuiltPage {
+	p := &rebuiltPage{size: it.Int(attrSize), scan: it.Int(attrScan)}
+	for _, text := range it.List(AttrListings) {
+		if e, ok := parseEntry(text); ok {
+			p.entries = append(p.entries, e)
+		}
+	}
+	for _, text := range it.List(attrPositions) {
+		p.positions = append(p.positions, position(text))
+	}
+	for i, name := range tallyAttrs {
+		p.counts[i] = it.Int(name)
+	}
+	return p
+}
+
+// pageOf reads the page of the step that is next or, where there is none, makes it.
+func (s *Store) pageOf(ctx context.Context, r *rebuilding) (*rebuiltPage, error) {
+	it, err := s.table.Get(ctx, rebuiltPageKey(r.pool, r.series, r.step))
+	if err != nil {
+		return nil, err
+	}
+	if it != nil {
+		return decodePage(it), nil
+	}
+	p, err := s.scanStretch(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	it = p.item(r, s.now())
+	err = s.insist(ctx, func() error { return s.table.Put(ctx, it, Absent(AttrPK)) })
+	if there, met := refusedBy(err); met && there != nil {
+		return decodePage(there), nil
+	}
+	return p, err
+}
+
+// chunks cuts the page's entries into chunks: those of what can be claimed, and the others.
+func (p *rebuiltPage) chunks(pool alloc.PoolName) (open, settled [][]entry) {
+	most := int(min(maxListings, max(1, p.size/50)))
+	var opens, rest []entry
+	for _, e := range p.entries {
+		if e.open {
+			opens = append(opens, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return cut(pool, opens, most), cut(pool, rest, maxListings)
+}
+
+// cut packs entries into chunks that stay within one write unit.
+func cut(pool alloc.PoolName, entries []entry, most int) (chunks [][]entry) {
+	room := 0
+	for _, e := range entries {
+		need := 2 + len(e.listing.String()) + len(e.tag)
+		last := len(chunks) - 1
+		if last < 0 || len(chunks[last]) == most || need > room {
+			chunks = append(chunks, nil)
+			last++
+			room = unitBytes - chunkOverhead - len(pool)
+		}
+		chunks[last] = append(chunks[last], e)
+		room -= need
+	}
+	return chunks
+}
+
+// putChunks puts the chunks of a page. Those that are there are of the same page.
+func (s *Store) putChunks(ctx context.Context, r *rebuilding, p *rebuiltPage) error {
+	open, settled := p.chunks(r.pool)
+	items := make([]Item, 0, len(open)+len(settled))
+	before := r.published
+	for i, c := range open {
+		items = append(items, r.chunkItem(r.tail+int64(i), before, c))
+		before += int64(len(c))
+	}
+	for i, c := range settled {
+		items = append(items, r.chunkItem(-r.base-int64(i)-1, 0, c))
+	}
+	errs := make([]error, len(items))
+	each(len(items), seedWidth, func(i int) {
+		errs[i] = s.insist(ctx, func() error { return s.table.Put(ctx, items[i], Absent(AttrPK)) })
+		if _, met := refusedBy(errs[i]); met {
+			errs[i] = nil
+		}
+	})
+	return firstOf(errs)
+}
+
+func (r *rebuilding) chunkItem(n, before int64, c []entry) Item {
+	listings, tags := make([]string, len(c)), make([]string, len(c))
+	for i, e := range c {
+		listings[i], tags[i] = e.listing.String(), e.tag
+	}
+	return item(chunkKey(r.pool, r.series, n), Item{
+		AttrBefore: before, AttrSeeded: int64(0), AttrSource: r.source(), AttrListings: listings, AttrTags: tags,
+	})
+}
+
+// source is who puts the rebuild's chunks, and what it retires.
+func (r *rebuilding) source() string { return "rb" + strconv.FormatInt(r.series, 36) }
+
+// after is the rebuild's state when the page's chunks are put.
+func (p *rebuiltPage) after(r *rebuilding) map[string]any {
+	open, settled := p.chunks(r.pool)
+	listed := int64(0)
+	for _, c := range open {
+		listed += int64(len(c))
+	}
+	positions := make([]string, len(p.positions))
+	for i, at := range p.positions {
+		positions[i] = string(at)
+	}
+	return r.counts.plus(p.counts).in(map[string]any{
+		attrStep: r.step + 1, AttrTail: r.tail + int64(len(open)), AttrBase: r.base + int64(len(settled)), AttrPublished: r.published + listed,
+		AttrSeeded: r.met + p.counted(), attrPositions: positions, attrScan: p.scan,
+	})
+}
+
+// counted is how many IDs of the pool the page has met.
+func (p *rebuiltPage) counted() int64 { return int64(len(p.entries)) - p.forgotten() }
+
+// forgotten is how many of its entries are of IDs that the pool has forgotten, and are listed for the record of their batch.
+func (p *rebuiltPage) forgotten() int64 {
+	n := int64(len(p.entries))
+	for i, met := range p.counts {
+		if i != tallyLost {
+			n -= met
+		}
+	}
+	return max(0, n)
+}
+
+func (p *rebuiltPage) done(r *rebuilding, next string) alloc.PoolRebuilt {
+	return alloc.PoolRebuilt{Next: next, Met: alloc.Count(p.counted()), Tally: p.counts.of(), Total: alloc.Count(max(r.size, r.met))}
+}
+
+// position is where a segment of the scan goes on: "" at its beginning, scanEnd at its end, else the key as it was given.
+type position string
+
+const scanEnd position = "."
+
+func positionOf(next Key) position {
+	if next == (Key{}) {
+		return scanEnd
+	}
+	return position(strconv.Itoa(len(next.PK)) + " " + next.PK + next.SK)
+}
+
+func (p position) key() Key {
+	size, rest, _ := strings.Cut(string(p), " ")
+	n, err := strconv.Atoi(size)
+	if err != nil || n > len(rest) {
+		return Key{}
+	}
+	return Key{PK: rest[:n], SK: rest[n:]}
+}
+
+func done(positions []position) bool {
+	return !slices.ContainsFunc(positions, func(p position) bool { return p != scanEnd })
+}
