@@ -266,10 +266,13 @@ func oneOrHidden(n int, err error) error {
 	return err
 }
 
+func init() { maps.Copy(operations, rebuildOperations) }
+
 // newWorld makes a model with the pool, one ID in it, and the sequence, and a Service over it that counts its calls.
 func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Faulty, *alloctest.Model) {
 	t.Helper()
 	m := alloctest.NewModel(nil)
+	newRebuilds(t, m)
 	ctx := asAdmin(t.Context())
 	if _, _, err := m.CreatePool(ctx, pool, alloc.PoolConfig{}.WithDefaults()); err != nil {
 		t.Fatal(err)

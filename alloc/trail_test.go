@@ -37,7 +37,9 @@ func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
 			{"forbidden", nil, func(*alloctest.Model) {}, alloc.CodeForbidden},
 			{"refused", alloc.AllScopes(), func(m *alloctest.Model) {
 				must(t, m.SetPoolState, pool, alloc.PoolDeleted)
-				must(t, m.SetSequenceState, sequence, alloc.SequenceDeleted)
+				for _, name := range []alloc.SequenceName{sequence, planned, verified} {
+					must(t, m.SetSequenceState, name, alloc.SequenceDeleted)
+				}
 				if _, err := m.ChangeCredential(t.Context(), 1, alloc.Credential{ID: credential, Revoked: time.Now()}); err != nil {
 					t.Fatal(err)
 				}
@@ -75,7 +77,7 @@ func TestEveryAdministrativeOperationIsRecorded(t *testing.T) {
 					t.Fatalf("got %v, want %s", err, c.result)
 				}
 				want := []alloc.AuditRecord{{Client: "c", Action: op.record, Target: target, Result: string(c.result), Request: "r-1", Address: "192.0.2.1"}}
-				left := cmpopts.IgnoreFields(alloc.AuditRecord{}, "ID", "At", "Detail", "Role", "Reason", "Before", "After", "Link")
+				left := cmpopts.IgnoreFields(alloc.AuditRecord{}, "ID", "At", "Detail", "Role", "Plan", "Reason", "Before", "After", "Link")
 				if diff := gocmp.Diff(want, got, left); diff != "" {
 					t.Fatalf("records (-want +got):\n%s", diff)
 				}
