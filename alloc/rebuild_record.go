@@ -33,7 +33,7 @@ func (s *Service) rebuildingOf(ctx context.Context) (b rebuilding, done context.
 }
 
 // steps reads the record of the sequence and does what is to be done by it, anew for as long as somebody else moves it on
-// at the same time.
+// at the same time. CodeSequenceNotFound, CodeSequenceDeleted where there is nothing that could be at the step.
 func (b rebuilding) steps(ctx context.Context, name SequenceName, do func(Rebuild) (Rebuild, error)) (Rebuild, error) {
 	var last error
 	for range rebuildTries {
@@ -41,10 +41,16 @@ func (b rebuilding) steps(ctx context.Context, name SequenceName, do func(Rebuil
 		if err != nil {
 			return Rebuild{}, err
 		}
+		never := r.Version == 0
 		r, err = do(r)
 		switch {
 		case err == nil:
 			return r, nil
+		case never && Is(err, CodeRebuildStep): // perhaps there is no such sequence
+			if _, missing := b.store.Evidence(ctx, name); missing != nil {
+				err = missing
+			}
+			return Rebuild{}, err
 		case !Is(err, CodeVersionMismatch):
 			return Rebuild{}, err
 		}
