@@ -190,7 +190,7 @@ func listingTexts(ls []listing) []string {
 func decodeID(pool alloc.PoolName, id alloc.ID, it Item) alloc.IDRecord {
 	r := alloc.IDRecord{Pool: pool, ID: id, State: stateOf[it.Str(AttrState)], Job: alloc.JobID(it.Str(AttrJob))}
 	r.Generation = alloc.Generation(it.Int(AttrGeneration))
-	if token := it.Str(AttrToken); token != "" {
+	if token := it.Str(AttrToken); token != "" || it.isOf(AttrTaken) { // what a restore has retired was nobody's
 		r.Token, r.By, r.Owner = alloc.Token(token), alloc.ClientID(it.Str(AttrBy)), it.Str(AttrOwner)
 		r.Metadata, r.At = it.Map(AttrMetadata), fromMilli(it.Int(AttrTaken))
 	}
