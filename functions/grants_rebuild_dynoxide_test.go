@@ -171,7 +171,7 @@ func (s *system) restore(t *testing.T, by, on string) {
 		}
 		job := s.madeJob(t, 201, what+"/restore", body("log"))
 		upload := httpEvent("PUT", path("jobs/%s/input/0", job), lines)
-		upload.Headers["content-type"] = "application/jsonl"
+		upload.Headers["content-type"] = "application/x-ndjson"
 		call(t, s.admin, 200, upload)
 		call(t, s.admin, 202, httpEvent("POST", path("jobs/%s/start", job), `{"parts": 1}`))
 		s.carriedOn(t, by, job)

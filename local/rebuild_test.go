@@ -80,7 +80,7 @@ func TestALostCounterIsRebuiltByWhoeverComes(t *testing.T) {
 				count[r.Action]++
 			}
 		}
-		for action, n := range map[string]int{"sequence.rebuild-plan": 2, "sequence.rebuild-apply": 2, "sequence.rebuild-resume": 2} {
+		for action, n := range map[string]int{"sequence.plan-rebuild": 2, "sequence.apply-rebuild": 2, "sequence.resume-rebuild": 2} {
 			if count[action] != n {
 				t.Errorf("%s is in the trail %d times, want %d: %v", action, count[action], n, count)
 			}

@@ -120,7 +120,7 @@ func restore(t *testing.T, p *program, on, source string, point time.Time, log s
 		}
 		job := must[jobSeen](t, p, status, request{method: "POST", path: "/v1/" + on + "/restore", body: body})
 		if source == "log" {
-			must[any](t, p, http.StatusOK, request{method: "PUT", path: "/v1/jobs/" + job.ID + "/input/0", body: log, contentType: "application/jsonl"})
+			must[any](t, p, http.StatusOK, request{method: "PUT", path: "/v1/jobs/" + job.ID + "/input/0", body: log, contentType: "application/x-ndjson"})
 			must[any](t, p, http.StatusAccepted, request{method: "POST", path: "/v1/jobs/" + job.ID + "/start", body: `{"parts": 1}`})
 		}
 		if done := jobEnd(t, p, job.ID); done.State != "done" {
