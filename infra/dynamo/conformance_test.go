@@ -51,6 +51,8 @@ func fixture(table dynamo.Table, items func(testing.TB) []dynamo.Item) alloctest
 				t.Fatal(err)
 			}
 		},
+		Damage:   func(t testing.TB, d alloctest.Damage) bool { return damage(t, table, d) },
+		Snapshot: func(t testing.TB) func(testing.TB) { return snapshot(t, table) },
 	}
 }
 

@@ -157,12 +157,12 @@ func TestLeasesThatWereCutOffHideNoProvenRange(t *testing.T) {
 		lease(t, s, order(1000))
 		setCounter(t, table, 500)
 		for range n {
-			table.Plan(dynamotest.Nth(2, anyCall, dynamotest.LostRequest)) // the walk: the record stays
-			_, err := s.Lease(t.Context(), order(5))
+			table.Plan(dynamotest.Nth(3, anyCall, dynamotest.LostRequest)) // the walk: the record stays
+			_, err := process(t, table).Lease(t.Context(), order(5))
 			refused(t, err, alloc.CodeUnavailable)
 		}
 		table.Plan(nil)
-		_, err := s.Lease(t.Context(), order(5))
+		_, err := process(t, table).Lease(t.Context(), order(5))
 		refused(t, err, alloc.CodeSequenceStopped)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // The ledger of a sequence is the partition S#NAME#L with a record for each range, by its start in 20 digits:
 //
 //	end  last number          t   token of the lease       by  client       at  when, in nanoseconds       ep  epoch
-//	pr   it is proven         un  another range was answered in its place
+//	pr   it is proven         un  another range was answered in its place         rb  the rebuild that it is the test of: nobody got it
+//	ca   token of the call of CarryLeases that entered it; absent where a lease did
 //
 // A record that is not proven is a lease under way, or one that a crash cut off. The latter stays for ever as what it
 // is: a gap that nobody was told of. It costs later proofs nothing but to be passed over.
@@ -21,9 +22,11 @@ type lease struct {
 	sequence   alloc.SequenceName
 	start, end int64
 	epoch      alloc.Epoch
+	base       int64 // see sequenceHead
 	token      alloc.Token
 	by         alloc.ClientID
 	at         time.Time
+	rebuild    alloc.JobID // that it is the test of; "" for none
 }
 
 func ledgerPK(name alloc.SequenceName) string { return "S#" + string(name) + "#L" }
@@ -33,10 +36,11 @@ func ledgerSK(start int64) string { return fmt.Sprintf("%020d", start) }
 func (l lease) key() Key { return Key{PK: ledgerPK(l.sequence), SK: ledgerSK(l.start)} }
 
 func (l lease) item() Item {
-	return Item{
-		"pk": ledgerPK(l.sequence), "sk": ledgerSK(l.start), "end": l.end, "t": string(l.token),
-		"by": string(l.by), "at": l.at.UnixNano(), "ep": int64(l.epoch),
+	it := item(l.key(), Item{"end": l.end, "t": string(l.token), "by": string(l.by), "at": nanos(l.at), "ep": int64(l.epoch)})
+	if l.rebuild != "" {
+		it["rb"] = string(l.rebuild)
 	}
+	return it
 }
 
 func (l lease) answer() alloc.Range {
@@ -85,6 +89,9 @@ func (s *Store) prove(ctx context.Context, l lease) error {
 // walk reads the ledger from the range's end down to the first proven record other than its own. All that it meets must
 // end before the range starts. Below a proven record nothing that counts can reach up to the range: it would overlap
 // the proven one too, and the same argument keeps it from ever being proven.
+//
+// A record that cannot be read may stand for anything above where it begins, and refuses the range. But one that begins at or below the
+// base of the epoch does not: whoever rebuilt the sequence has taken all that as used.
 func (s *Store) walk(ctx context.Context, l lease) error {
 	q := Query{PK: ledgerPK(l.sequence), To: ledgerSK(l.end), Descending: true, Limit: proofPage}
 	own := false
@@ -98,26 +105,51 @@ func (s *Store) walk(ctx context.Context, l lease) error {
 				own = true
 				continue
 			}
-			end, ok := it["end"].(int64)
-			if !ok || end >= l.start {
-				return errOverlap
+			proven, err := l.apartFrom(it)
+			if err != nil {
+				return err
 			}
-			if it.Bool("pr") {
+			if proven {
 				return seen(own)
 			}
 		}
 		if !page.More || len(page.Items) == 0 {
 			return seen(own)
 		}
-		below, err := strconv.ParseInt(page.Items[len(page.Items)-1].Str("sk"), 10, 64)
-		if err != nil {
-			return errOverlap // a record that was not made here: nothing is known of what it stands for
-		}
-		if below == 0 {
+		below, ok := keyBelow(page.Items[len(page.Items)-1].Str("sk"))
+		if !ok {
 			return seen(own)
 		}
-		q.To, q.Limit = ledgerSK(below-1), proofPageMore
+		q.To, q.Limit = below, proofPageMore
 	}
+}
+
+// apartFrom refuses the range if the record is not surely apart from it, and reports whether the record is proven.
+func (l lease) apartFrom(it Item) (proven bool, err error) {
+	end, ok := it["end"].(int64)
+	switch {
+	case ok && end >= l.start, !ok && it.Str("sk") > ledgerSK(l.base):
+		return false, errOverlap
+	}
+	return ok && it.Bool("pr"), nil
+}
+
+// startOf is the start that a sort key says; ok is false for one that no lease has made.
+func startOf(sk string) (start int64, ok bool) {
+	start, err := strconv.ParseInt(sk, 10, 64)
+	return start, err == nil && ledgerSK(start) == sk
+}
+
+// keyBelow is a sort key below the given one and not below any other that a lease has made; ok is false where there is none.
+func keyBelow(sk string) (below string, ok bool) {
+	if start, ok := startOf(sk); ok {
+		return ledgerSK(start - 1), start > 0
+	}
+	last := len(sk) - 1
+	if sk[last] > ' ' {
+		return sk[:last] + string(sk[last]-1) + "~", true // '~' is behind all digits
+	}
+	return sk[:last], last > 0
 }
 
 // seen refuses a proof that did not meet the range's own record: the read was not strong, or the record was removed.
@@ -135,9 +167,7 @@ func unproven(cause error) error {
 // stop ends an overlap: the sequence stops, for good unless it is rebuilt, and then the range's record goes. It returns
 // the error to answer.
 func (s *Store) stop(ctx context.Context, l lease) error {
-	s.sequences.drop(l.sequence)
-	h, done, err := s.changeHead(ctx, l.sequence, map[string]any{"st": string(alloc.SequenceStopped)},
-		All(Eq("ep", int64(l.epoch)), Exists("st"), Ne("st", string(alloc.SequenceDeleted))))
+	h, done, err := s.halt(ctx, l.sequence, l.epoch, l.rebuild, Cond{})
 	if err != nil {
 		return err
 	}
@@ -145,54 +175,26 @@ func (s *Store) stop(ctx context.Context, l lease) error {
 		if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
 			return err
 		}
-		return sequenceBusy(l.sequence) // rebuilt since: the range was of an epoch that is over
+		if h.Epoch != l.epoch {
+			return sequenceBusy(l.sequence) // rebuilt since: the range was of an epoch that is over
+		}
+		return s.stopFrozen(ctx, l)
 	}
 	// What is left of it if this fails is an unproven record, which does no harm.
 	_, _ = s.table.Delete(ctx, l.key(), All(Eq("t", string(l.token)), Absent("pr"))) //nolint:errcheck // see above
 	return alloc.Stopped(l.sequence)
 }
 
-// Leases implements alloc.Sequences.
-func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc.Number, limit int) ([]alloc.LeaseRecord, error) {
-	q := Query{PK: ledgerPK(name), Descending: true, Limit: max(limit, proofPage)}
-	var list []alloc.LeaseRecord
-	for below > 0 {
-		q.To = fmt.Sprintf("%020d", below-1)
-		page, err := s.table.Query(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range page.Items {
-			r, err := ledgerRecord(it)
-			if err != nil {
-				return nil, err
-			}
-			if r.Proven && !it.Bool("un") {
-				if list = append(list, r); len(list) == limit {
-					return list, nil
-				}
-			}
-			below = r.Start
-		}
-		if !page.More || len(page.Items) == 0 {
-			break
-		}
+// stopFrozen is stop of a sequence that a rebuild has frozen meanwhile: what it goes back to, if it is not rebuilt, is stopped. The
+// record stays, for the rebuild to see.
+func (s *Store) stopFrozen(ctx context.Context, l lease) error {
+	_, done, err := s.changeHead(ctx, l.sequence, map[string]any{"was": string(alloc.SequenceStopped)},
+		All(Eq("ep", int64(l.epoch)), Eq("st", string(alloc.SequenceFrozen)), Exists("was")))
+	switch {
+	case err != nil:
+		return err
+	case !done:
+		return sequenceBusy(l.sequence)
 	}
-	if list == nil {
-		if _, err := s.headless(ctx, name); alloc.Is(err, alloc.CodeSequenceNotFound) {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-func ledgerRecord(it Item) (alloc.LeaseRecord, error) {
-	start, err := strconv.ParseInt(it.Str("sk"), 10, 64)
-	if err != nil {
-		return alloc.LeaseRecord{}, internal(fmt.Errorf("a record of the ledger: %w", err))
-	}
-	return alloc.LeaseRecord{
-		Start: alloc.Number(start), End: alloc.Number(it.Int("end")), Token: alloc.Token(it.Str("t")),
-		By: alloc.ClientID(it.Str("by")), At: time.Unix(0, it.Int("at")).UTC(), Epoch: alloc.Epoch(it.Int("ep")), Proven: it.Bool("pr"),
-	}, nil
+	return alloc.Stopped(l.sequence)
 }

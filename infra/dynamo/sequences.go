@@ -10,19 +10,6 @@ import (
 
 var _ alloc.Sequences = (*Store)(nil)
 
-// The catalogue of sequences is the partition N#seq with an item for each name. It is written before the head, so that
-// a missing head tells what it means: mark "creating", the creation was cut off and goes on with the next attempt; mark
-// "live", the counter is lost; mark "deleted", it was not needed any more.
-const sequenceCatalogue = "N#seq"
-
-const (
-	markCreating = "creating"
-	markLive     = "live"
-	markDeleted  = "deleted"
-)
-
-func sequenceEntry(name alloc.SequenceName) Key { return Key{PK: sequenceCatalogue, SK: string(name)} }
-
 // changeTries bounds how often a change of a head is tried against changes by others.
 const changeTries = 5
 
@@ -33,7 +20,7 @@ func sequenceBusy(name alloc.SequenceName) error {
 // CreateSequence implements alloc.Sequences.
 func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig) (alloc.Sequence, bool, error) {
 	now := s.now()
-	entry := Item{"pk": sequenceCatalogue, "sk": string(name), "mark": markCreating, "born": now.UnixNano()}
+	entry := item(sequenceEntry(name), Item{"mark": markCreating, "born": now.UnixNano()})
 	mark := markCreating
 	if err := s.table.Put(ctx, entry, Absent("pk")); err != nil {
 		failed, ok := errors.AsType[*ConditionFailed](err)
@@ -54,13 +41,13 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 
 // createHead makes the head, or finds that somebody else has: of several creators at once the first head decides.
 func (s *Store) createHead(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig, now time.Time) (alloc.Sequence, bool, error) {
-	leased, err := s.table.Query(ctx, Query{PK: ledgerPK(name), Limit: 1})
+	used, err := s.hasUsed(ctx, name)
 	if err != nil {
 		return alloc.Sequence{}, false, err
 	}
 	var h *sequenceHead
 	var created bool
-	if len(leased.Items) == 0 {
+	if !used {
 		h, created, err = s.putHead(ctx, name, config, now)
 	} else if h, err = s.sequenceHead(ctx, name); alloc.Is(err, alloc.CodeSequenceNotFound) {
 		// The creation was cut off after its head, and that was lost since. A new counter would begin at numbers that
@@ -70,13 +57,25 @@ func (s *Store) createHead(ctx context.Context, name alloc.SequenceName, config 
 	if err != nil {
 		return alloc.Sequence{}, false, err
 	}
-	if err := s.mark(ctx, name, markLive, Eq("mark", markCreating)); err != nil {
+	set := copyAttrs(h)
+	set["mark"] = markLive
+	if err := s.changeEntry(ctx, name, set, Eq("mark", markCreating)); err != nil {
 		return alloc.Sequence{}, false, err
 	}
 	if created {
 		return h.Sequence, true, nil
 	}
 	return asCreated(h, config)
+}
+
+// hasUsed reports whether anything shows that the sequence has leased numbers: an entry of the ledger, or a mark.
+func (s *Store) hasUsed(ctx context.Context, name alloc.SequenceName) (bool, error) {
+	leased, err := s.table.Query(ctx, Query{PK: ledgerPK(name), Limit: 1})
+	if err != nil || len(leased.Items) > 0 {
+		return err == nil, err
+	}
+	mark, err := s.table.Get(ctx, markKey(name))
+	return mark != nil, err
 }
 
 // putHead returns the head that is there in the end; created says that it is this call's.
@@ -96,7 +95,6 @@ func (s *Store) putHead(ctx context.Context, name alloc.SequenceName, config all
 	if h, err = readHead(name, it); err != nil {
 		return nil, false, err
 	}
-	s.sequences.keep(h)
 	return h, created, nil
 }
 
@@ -112,15 +110,6 @@ func asCreated(h *sequenceHead, config alloc.SequenceConfig) (alloc.Sequence, bo
 	return h.Sequence, false, nil
 }
 
-// mark changes the catalogue; a condition that does not hold means that somebody else has gone further.
-func (s *Store) mark(ctx context.Context, name alloc.SequenceName, to string, c Cond) error {
-	_, err := s.table.Update(ctx, sequenceEntry(name), Update{Set: map[string]any{"mark": to}}, c)
-	if _, failed := errors.AsType[*ConditionFailed](err); failed {
-		return nil
-	}
-	return err
-}
-
 // Sequence implements alloc.Sequences.
 func (s *Store) Sequence(ctx context.Context, name alloc.SequenceName) (alloc.Sequence, error) {
 	h, err := s.sequenceHead(ctx, name)
@@ -130,19 +119,22 @@ func (s *Store) Sequence(ctx context.Context, name alloc.SequenceName) (alloc.Se
 	return h.Sequence, nil
 }
 
-// sequenceHead reads the head strongly.
+// sequenceHead reads the head with the mark, strongly, and remembers them.
 func (s *Store) sequenceHead(ctx context.Context, name alloc.SequenceName) (*sequenceHead, error) {
-	it, err := s.table.Get(ctx, sequenceKey(name))
+	asOf := s.now()
+	read, err := s.table.GetMany(ctx, []Key{sequenceKey(name), markKey(name)})
 	if err != nil {
 		return nil, err
 	}
-	if it == nil {
+	if read[0] == nil {
 		return s.headless(ctx, name)
 	}
-	h, err := readHead(name, it)
+	h, err := readHead(name, read[0])
 	if err != nil {
+		s.sequences.drop(name)
 		return nil, err
 	}
+	h.mark, h.markAt = highWaterOf(read[1]).last, asOf
 	s.sequences.keep(h)
 	return h, nil
 }
@@ -154,24 +146,24 @@ func (s *Store) headless(ctx context.Context, name alloc.SequenceName) (*sequenc
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case entry == nil || entry.Str("mark") == markCreating:
-		return nil, notFound(alloc.CodeSequenceNotFound, "sequence", string(name))
-	case entry.Str("mark") == markDeleted:
-		return &sequenceHead{Sequence: ofEntry(entry)}, nil
-	}
-	return nil, alloc.Stopped(name)
+	return s.withoutHead(ctx, name, entry)
 }
 
-// ofEntry is what the catalogue alone tells of a sequence.
-func ofEntry(entry Item) alloc.Sequence {
-	q := alloc.Sequence{
-		Name: alloc.SequenceName(entry.Str("sk")), State: alloc.SequenceStopped, Created: time.Unix(0, entry.Int("born")).UTC(),
+// withoutHead is headless with the catalogue's entry.
+func (s *Store) withoutHead(ctx context.Context, name alloc.SequenceName, entry Item) (*sequenceHead, error) {
+	switch {
+	case entry.Str("mark") == markDeleted:
+		return &sequenceHead{Sequence: ofEntry(name, entry)}, nil
+	case entry == nil || entry.Str("mark") == markCreating:
+		used, err := s.hasUsed(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !used {
+			return nil, notFound(alloc.CodeSequenceNotFound, "sequence", string(name))
+		}
 	}
-	if entry.Str("mark") == markDeleted {
-		q.State = alloc.SequenceDeleted
-	}
-	return q
+	return nil, alloc.Stopped(name)
 }
 
 // ChangeSequence implements alloc.Sequences.
@@ -200,10 +192,17 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 			Eq("ver", int64(from)), Ne("st", string(alloc.SequenceDeleted)), Le("last", int64(config.Limit)),
 		))
 		if done {
+			s.copied(ctx, h)
 			return h.Sequence, nil
 		}
 	}
 	return alloc.Sequence{}, sequenceBusy(name)
+}
+
+// copied keeps the copy of a head that was changed. Where that fails, Watch does it.
+func (s *Store) copied(ctx context.Context, h *sequenceHead) {
+	set := copyAttrs(h)
+	_ = s.changeEntry(ctx, h.Name, set, All(Exists("pk"), Lt("ver", int64(h.Version)), Le("ep", int64(h.Epoch)))) //nolint:errcheck // see above
 }
 
 // SetSequenceState implements alloc.Sequences.
@@ -228,7 +227,7 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 			continue
 		}
 		if to == alloc.SequenceDeleted {
-			if err := s.mark(ctx, name, markDeleted, Exists("pk")); err != nil {
+			if err := s.changeEntry(ctx, name, map[string]any{"mark": markDeleted}, Exists("pk")); err != nil {
 				return alloc.Sequence{}, err
 			}
 		}
@@ -238,25 +237,22 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 }
 
 // changeHead changes attributes of the head other than the counter. It returns the head as it is now, whether or not
-// the condition held; done says that it did.
+// the condition held; done says that it did. What is remembered of the head is forgotten.
 func (s *Store) changeHead(ctx context.Context, name alloc.SequenceName, set map[string]any, c Cond) (h *sequenceHead, done bool, err error) {
+	s.sequences.drop(name)
 	it, err := s.table.Update(ctx, sequenceKey(name), Update{Set: set}, c)
-	if failed, ok := errors.AsType[*ConditionFailed](err); ok {
-		if failed.Old == nil {
-			h, err = s.headless(ctx, name)
-			return h, false, err
-		}
-		it = failed.Old
-	} else if err != nil {
-		return nil, false, err
-	} else {
-		done = true
-	}
-	if h, err = readHead(name, it); err != nil {
+	old, met := refusedBy(err)
+	switch {
+	case met && old == nil:
+		h, err = s.headless(ctx, name)
+		return h, false, err
+	case met:
+		it = old
+	case err != nil:
 		return nil, false, err
 	}
-	s.sequences.keep(h)
-	return h, done, nil
+	h, err = readHead(name, it)
+	return h, !met && err == nil, err
 }
 
 // ListSequences implements alloc.Sequences.
@@ -301,13 +297,13 @@ func (s *Store) sequencesOf(ctx context.Context, entries []Item) ([]alloc.Sequen
 	for i, entry := range entries {
 		switch {
 		case heads[i] != nil:
-			q := ofEntry(entry)
+			q := ofEntry(alloc.SequenceName(entry.Str("sk")), entry)
 			if h, err := readHead(q.Name, heads[i]); err == nil {
 				q = h.Sequence
 			}
 			list = append(list, q)
 		case entry.Str("mark") != markCreating:
-			list = append(list, ofEntry(entry))
+			list = append(list, ofEntry(alloc.SequenceName(entry.Str("sk")), entry))
 		}
 	}
 	return list, nil
