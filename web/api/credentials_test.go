@@ -46,7 +46,11 @@ func TestTheLifeOfACredential(t *testing.T) {
 
 	for _, secret := range []string{shop.Secret, rotated.Secret} {
 		for _, path := range []string{path, "/v1/credentials", "/v1/audit"} {
-			if body := w.must(200, "GET", path, "").Body.String(); strings.Contains(body, secret) || strings.Contains(body, "hash") {
+			body := w.must(200, "GET", path, "").Body.String()
+			if path == "/v1/audit" { // whose records have a hash of their own
+				body = strings.ReplaceAll(body, `,"hash":"`, "")
+			}
+			if strings.Contains(body, secret) || strings.Contains(body, "hash") {
 				t.Errorf("%s tells of the secret: %s", path, body)
 			}
 		}

@@ -81,8 +81,11 @@ type auditTally struct {
 }
 
 type restoreTally struct {
-	Carried alloc.Count `json:"carried"`
-	Burned  alloc.Count `json:"burned"`
+	Carried    alloc.Count `json:"carried"`
+	Burned     alloc.Count `json:"burned"`
+	Known      alloc.Count `json:"known"`
+	Clash      alloc.Count `json:"clash"`
+	NotCarried alloc.Count `json:"not_carried"`
 }
 
 // newTally is what the job has met, nil for one that counts nothing but what is done.
@@ -103,7 +106,7 @@ func newTally(j alloc.Job) any {
 		}
 		return a
 	case alloc.JobRestore:
-		return restoreTally{t.Carried, t.Burned}
+		return restoreTally{t.Carried, t.Burned, t.Duplicate, t.Conflict, t.Invalid}
 	}
 	return nil
 }

@@ -81,7 +81,10 @@ type carryLine struct {
 func newCarryLine(c alloc.CarryLine) carryLine {
 	l := carryLine{Pool: c.Pool, ID: c.ID, Sequence: c.Sequence, Outcome: c.Outcome, Detail: c.Detail}
 	if c.Sequence != "" {
-		l.Start, l.End = &numberText{c.Start}, &numberText{c.End}
+		l.Start = &numberText{c.Start}
+		if c.End >= c.Start { // of an entry that cannot be read the end is not known
+			l.End = &numberText{c.End}
+		}
 	}
 	return l
 }

@@ -156,6 +156,9 @@ func TestTheLinesOfALog(t *testing.T) {
 		"what became of a lease": {func() ([]byte, error) {
 			return codec.EncodeCarries([]alloc.CarryLine{{Sequence: "s", Start: 0, End: 5, Detail: "it stays"}})
 		}, `{"sequence":"s","start":"0","end":"5","detail":"it stays"}`},
+		"what became of a lease that cannot be read": {func() ([]byte, error) {
+			return codec.EncodeCarries([]alloc.CarryLine{{Sequence: "s", Start: 5, Outcome: alloc.CarryUnreadable, Detail: "d"}})
+		}, `{"sequence":"s","start":"5","outcome":"unreadable","detail":"d"}`},
 	}
 	for name, tt := range tests {
 		got, err := tt.got()

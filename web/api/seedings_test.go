@@ -127,7 +127,7 @@ func TestBadFiles(t *testing.T) {
 		"an open quote":          {csv, "0", "n;code\n1;\"A\n", []string{"Content-Type: text/csv"}, 400, "quotes"},
 		"a form":                 {csv, "0", "n;code\n", []string{"Content-Type: application/x-www-form-urlencoded"}, 415, "octet-stream"},
 		"no type":                {csv, "0", "n;code\n", []string{"Content-Type:"}, 415, "octet-stream"},
-		"a job that is none":     {w.job, "0", "B-1\n", []string{textPlain}, 400, "only a seeding"},
+		"a job that is none":     {w.job, "0", "B-1\n", []string{textPlain}, 400, "an export that takes no file"},
 	} {
 		got := w.do("PUT", "/v1/jobs/"+bad.job+"/input/"+bad.input, bad.body, bad.headers...)
 		if p := problemOf(t, got); got.Code != bad.want || !strings.Contains(p.Detail, bad.says) {
@@ -181,12 +181,12 @@ func TestAJobIsForThoseWhoCouldHaveMadeIt(t *testing.T) {
 		some := w.as(strings.TrimPrefix(w.secretFor(string(action)+":p"), "Bearer "))
 		list := some.must(200, "GET", "/v1/jobs", "").Body.String()
 		for other, id := range jobs {
-			want := http.StatusForbidden
-			if other == kind {
+			want, sees := http.StatusForbidden, other == kind || action == alloc.ActionManage
+			if sees {
 				want = http.StatusOK
 			}
 			some.must(want, "GET", "/v1/jobs/"+id, "")
-			if listed := strings.Contains(list, id); listed != (other == kind) {
+			if listed := strings.Contains(list, id); listed != sees {
 				t.Errorf("with %s:p the list has a job of kind %s: %t", action, other, listed)
 			}
 		}

@@ -173,6 +173,7 @@ var stories = map[string][]step{
 func TestAnswersOnTheWire(t *testing.T) {
 	all := maps.Clone(stories)
 	maps.Copy(all, laterStories)
+	maps.Copy(all, recoveryStories)
 	for name, steps := range all {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, nil)
@@ -237,8 +238,12 @@ var random = []*regexp.Regexp{
 	regexp.MustCompile(`"(token|job)":"[0-9A-V]{26}"`),
 	regexp.MustCompile(`"(request_id)":"[A-Z2-7]{26}"`),
 	regexp.MustCompile(`"(id)":"20261129T120000\.000000Z-[0-9A-V]{26}"`),
-	regexp.MustCompile(`"(id)":"[0-9A-V]{26}"`), // of a job
-	regexp.MustCompile(`"(id)":"[a-z2-7]{12}"`), // of a credential
+	regexp.MustCompile(`"(id)":"[0-9A-V]{26}"`),      // of a job
+	regexp.MustCompile(`"(id)":"[a-z2-7]{12}"`),      // of a credential
+	regexp.MustCompile(`"(plan|id)":"[0-9a-f]{32}"`), // of a rebuild
+	regexp.MustCompile(`(the plan \\")[0-9a-f]{32}`),
+	regexp.MustCompile(`"(previous|hash)":"[0-9a-f]{64}"`), // of the trail
+	regexp.MustCompile(`(,|the plan "")(?:[0-9a-f]{64}|[0-9a-f]{32})`), // in a file
 	regexp.MustCompile(`"(target)":"credential/[a-z2-7]{12}"`),
 	regexp.MustCompile(`"(secret)":"idpool_[a-z2-7]{12}_[a-z2-7]{39}"`),
 	regexp.MustCompile(`"(next_cursor)":"[A-Za-z0-9_.-]{20,200}"`),

@@ -165,3 +165,23 @@ func codeOf(t testing.TB, body []byte) alloc.Code {
 	t.Helper()
 	return read[struct{ Code alloc.Code }](t, strings.NewReader(string(body))).Code
 }
+
+// harm does harm to what is stored.
+func (w *world) harm(d alloctest.Damage) {
+	w.t.Helper()
+	w.store.Damage(w.t, d)
+}
+
+// loseSequence loses all of the sequence s but its ledger and its mark.
+func (w *world) loseSequence() {
+	w.t.Helper()
+	w.store.DropCounter("s")
+	w.harm(alloctest.Damage{Kind: alloctest.LoseSequenceCopy, Sequence: "s"})
+}
+
+// loseLeases loses all that tells where the sequence s stands but its counter.
+func (w *world) loseLeases() {
+	w.t.Helper()
+	w.harm(alloctest.Damage{Kind: alloctest.CutLedger, Sequence: "s"})
+	w.harm(alloctest.Damage{Kind: alloctest.LoseMark, Sequence: "s"})
+}

@@ -970,7 +970,7 @@ type Job struct {
 	// be read.
 	State JobState `json:"state"`
 
-	// Tally What the job has met so far: a seeding entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
+	// Tally What the job has met so far: a seeding and a restore entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
 	Tally *Tally `json:"tally,omitempty"`
 
 	// Total What `done` will be at the end; absent where that is not known.
@@ -2022,7 +2022,7 @@ type ReceivedJob struct {
 	// be read.
 	State JobState `json:"state"`
 
-	// Tally What the job has met so far: a seeding entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
+	// Tally What the job has met so far: a seeding and a restore entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
 	Tally *Tally `json:"tally,omitempty"`
 
 	// Total What `done` will be at the end; absent where that is not known.
@@ -2479,7 +2479,7 @@ type Sweep struct {
 	Writes int64 `json:"writes"`
 }
 
-// Tally What the job has met so far: a seeding entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
+// Tally What the job has met so far: a seeding and a restore entries by their outcome; a count, a rebuild and the audit of a pool IDs by their state.
 type Tally struct {
 	// Added New in the pool, and free.
 	Added *int64 `json:"added,omitempty"`
@@ -2492,6 +2492,9 @@ type Tally struct {
 
 	// Claimed IDs taken for good.
 	Claimed *int64 `json:"claimed,omitempty"`
+
+	// Clash IDs that are in two hands: somebody else has taken them since the backup was restored. The result has a line for each.
+	Clash *int64 `json:"clash,omitempty"`
 
 	// Conflict In the pool already and taken.
 	Conflict *int64 `json:"conflict,omitempty"`
@@ -2511,8 +2514,14 @@ type Tally struct {
 	// Invalid No IDs.
 	Invalid *int64 `json:"invalid,omitempty"`
 
+	// Known IDs or leases that were as a restore would have made them.
+	Known *int64 `json:"known,omitempty"`
+
 	// Lost IDs that were listed and are gone; a rebuild retires them.
 	Lost *int64 `json:"lost,omitempty"`
+
+	// NotCarried IDs or leases that were not carried forward for another reason, which the result says in a line for each.
+	NotCarried *int64 `json:"not_carried,omitempty"`
 
 	// Retired IDs that nobody ever has again.
 	Retired *int64 `json:"retired,omitempty"`
@@ -4221,7 +4230,7 @@ type ClientInterface interface {
 
 	// GetEvidence The condition of a pool at a glance
 	//
-	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
 	//
 	// Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
 	GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4770,7 +4779,7 @@ type ClientInterface interface {
 	// RestoreSequenceWithBody Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4780,7 +4789,7 @@ type ClientInterface interface {
 	// RestoreSequence Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5572,7 +5581,7 @@ func (c *Client) DrainPool(ctx context.Context, pool PoolInPath, params *DrainPo
 
 // GetEvidence The condition of a pool at a glance
 //
-// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
 //
 // Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
 func (c *Client) GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6631,7 +6640,7 @@ func (c *Client) ResumeRebuild(ctx context.Context, sequence SequenceInPath, par
 // RestoreSequenceWithBody Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6651,7 +6660,7 @@ func (c *Client) RestoreSequenceWithBody(ctx context.Context, sequence SequenceI
 // RestoreSequence Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10879,7 +10888,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetEvidenceWithResponse The condition of a pool at a glance
 	//
-	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11460,7 +11469,7 @@ type ClientWithResponsesInterface interface {
 	// RestoreSequenceWithBodyWithResponse Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11470,7 +11479,7 @@ type ClientWithResponsesInterface interface {
 	// RestoreSequenceWithResponse Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15377,7 +15386,7 @@ func (c *ClientWithResponses) DrainPoolWithResponse(ctx context.Context, pool Po
 
 // GetEvidenceWithResponse The condition of a pool at a glance
 //
-// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. A pool that was deleted is shown too.
+// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16264,7 +16273,7 @@ func (c *ClientWithResponses) ResumeRebuildWithResponse(ctx context.Context, seq
 // RestoreSequenceWithBodyWithResponse Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16280,7 +16289,7 @@ func (c *ClientWithResponses) RestoreSequenceWithBodyWithResponse(ctx context.Co
 // RestoreSequenceWithResponse Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the result says with which `since` to rebuild it.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"idpool/alloc"
+)
+
+// What a run of the schedule did by itself, and somebody has to know of, has a line at ERROR; what was asked for has none.
+func TestWhatARunLogs(t *testing.T) {
+	report := alloc.TendReport{
+		Refills: []alloc.RefillReport{{Pool: "full"}, {Pool: "dry", Dry: "all used"}, {Pool: "new", Dry: "no more", DryNow: true}},
+		Rebuilds: []alloc.Rebuild{
+			{Sequence: "asked", Step: alloc.RebuildPlanned, Why: "by hand"},
+			{Sequence: "found", Step: alloc.RebuildResuming, Why: "its counter was lost", Auto: true},
+		},
+	}
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	LogDry(t.Context(), logger, report)
+	LogRebuilds(t.Context(), logger, report)
+	var got []map[string]string
+	for line := range bytes.Lines(log.Bytes()) {
+		var e map[string]string
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		delete(e, "time")
+		got = append(got, e)
+	}
+	want := []map[string]string{
+		{"level": "ERROR", "msg": "a generator is dry", "pool": "new", "reason": "no more"},
+		{"level": "ERROR", "msg": "a sequence is rebuilt by the schedule", "sequence": "found", "step": "resuming", "reason": "its counter was lost"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
