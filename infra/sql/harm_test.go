@@ -21,7 +21,7 @@ func past(t testing.TB, path, table, query string, args ...any) (changed int64) 
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() //nolint:errcheck // fails where it was committed
+		defer tx.Rollback()
 		rows, err := tx.Query(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = $1`, table)
 		if err != nil {
 			return err
