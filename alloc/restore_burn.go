@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -13,96 +12,76 @@ import (
 // Where nothing tells what was taken after the restore point, what may have been taken is retired: what is held and on its way back, whose
 // life may have gone on, and free IDs in the order in which they would have been handed out.
 //
-// Which free IDs a step retires is kept as an input of the job before it retires the first: a try that comes after one that was cut off, or
-// beside one, retires the same, so that AtMost holds. Those are not free any more then, so no mark tells them from the next.
+// Which IDs a step retires is kept as an input of the job before it retires the first: a try that comes after one that was cut off, or
+// beside one, retires the same, so that AtMost holds, and all are counted. They are not free or held any more then, so nothing else tells them from the next.
 
-// The phases of a burn, in their order: the beginning of the job's mark.
+// burnPhase is what a burn retires.
+type burnPhase string
+
+// The phases, in their order.
 const (
-	burnHeld      = "held "
-	burnReturning = "returning "
-	burnStock     = "stock "
+	burnHeld      burnPhase = "held"
+	burnReturning burnPhase = "returning"
+	burnStock     burnPhase = "stock"
 )
 
 // burnTries is how often a step goes after an ID that comes back meanwhile.
 const burnTries = 3
 
-// burn retires the next IDs.
-func (s *Service) burn(ctx context.Context, j Job) (forwarded, error) {
-	if at, ok := strings.CutPrefix(j.Mark, burnStock); ok {
-		return s.burnStock(ctx, j, at)
-	}
-	if at, ok := strings.CutPrefix(j.Mark, burnReturning); ok {
-		return s.burnWalked(ctx, j, StateReturning, at, burnReturning, burnMark{}.String())
-	}
-	return s.burnWalked(ctx, j, StateHeld, strings.TrimPrefix(j.Mark, burnHeld), burnHeld, burnReturning)
-}
-
-// burnWalked retires the next IDs in the state; after is the mark of the phase after that.
-func (s *Service) burnWalked(ctx context.Context, j Job, state State, at, phase, after string) (forwarded, error) {
-	page, next, err := s.store.WalkIDs(ctx, j.Pool, state, at, restorePage)
-	if err != nil {
-		return forwarded{}, err
-	}
-	c, err := s.retire(ctx, j, page)
-	if c.next = after; next != "" {
-		c.next = phase + next
-	}
-	return c, err
-}
-
-// burnMark is where the retiring of free IDs stands.
+// burnMark is where a burn stands.
 type burnMark struct {
-	list  int   // number of the next list of IDs
-	taken Count // free IDs on the lists before
-	stock string
+	list  int // number of the next list of IDs
+	phase burnPhase
+	taken Count  // IDs of the phase on the lists before
+	at    string // mark of the Store
 }
 
-func (m burnMark) String() string {
-	return fmt.Sprintf("%s%d %d %s", burnStock, m.list, m.taken, m.stock)
-}
+func (m burnMark) String() string { return fmt.Sprintf("%d %s %d %s", m.list, m.phase, m.taken, m.at) }
 
 func readBurnMark(text string) (m burnMark, err error) {
-	words := strings.SplitN(text, " ", 3)
-	if len(words) == 3 {
+	if text == "" {
+		return burnMark{phase: burnHeld}, nil
+	}
+	words := strings.SplitN(text, " ", 4)
+	if len(words) == 4 {
 		list, err1 := strconv.Atoi(words[0])
-		taken, err2 := strconv.ParseInt(words[1], 10, 64)
+		taken, err2 := strconv.ParseInt(words[2], 10, 64)
 		if err1 == nil && err2 == nil {
-			return burnMark{list, Count(taken), words[2]}, nil
+			return burnMark{list, burnPhase(words[1]), Count(taken), words[3]}, nil
 		}
 	}
 	return burnMark{}, Errorf(CodeInternal, "where the job goes on is not known")
 }
 
-// burnStock retires the next free IDs.
-func (s *Service) burnStock(ctx context.Context, j Job, at string) (forwarded, error) {
-	mark, err := readBurnMark(at)
+// burn retires the next IDs.
+func (s *Service) burn(ctx context.Context, j Job) (forwarded, error) {
+	mark, err := readBurnMark(j.Mark)
 	if err != nil {
 		return forwarded{}, err
 	}
-	ids, next, err := s.burnList(ctx, j, mark)
+	ids, at, err := s.burnList(ctx, j, mark)
 	if err != nil {
 		return forwarded{}, err
 	}
 	c, err := s.retire(ctx, j, ids)
-	mark.list, mark.taken, mark.stock = mark.list+1, mark.taken+Count(len(ids)), next
-	if next != "" && (j.Spec.AtMost == 0 || mark.taken < j.Spec.AtMost) {
+	mark.list, mark.taken, mark.at = mark.list+1, mark.taken+Count(len(ids)), at
+	all := mark.phase == burnStock && j.Spec.AtMost > 0 && mark.taken >= j.Spec.AtMost
+	switch {
+	case !all && at != "":
 		c.next = mark.String()
+	case mark.phase == burnHeld:
+		c.next = burnMark{list: mark.list, phase: burnReturning}.String()
+	case mark.phase == burnReturning:
+		c.next = burnMark{list: mark.list, phase: burnStock}.String()
 	}
 	return c, err
 }
 
-// burnList makes the list of the free IDs that a step retires, and returns the one that stands, with where the next goes on.
+// burnList makes the list of the IDs that a step retires, and returns the one that stands, with where the next goes on.
 func (s *Service) burnList(ctx context.Context, j Job, mark burnMark) (ids []IDRecord, next string, err error) {
-	left := Count(math.MaxInt32)
-	if j.Spec.AtMost > 0 {
-		left = j.Spec.AtMost - mark.taken
-	}
-	page, next, err := s.store.Stock(ctx, j.Pool, mark.stock, int(min(restorePage, left)))
+	page, next, err := s.burnPage(ctx, j, mark)
 	if err != nil {
 		return nil, "", err
-	}
-	if Count(len(page)) > left { // a page has about as many as were asked for
-		page = page[:left]
 	}
 	data := []byte(strconv.Quote(next) + "\n")
 	if len(page) > 0 {
@@ -120,6 +99,25 @@ func (s *Service) burnList(ctx context.Context, j Job, mark burnMark) (ids []IDR
 		return nil, "", err
 	}
 	return s.readBurnList(j, data)
+}
+
+// burnPage reads what the next list may have.
+func (s *Service) burnPage(ctx context.Context, j Job, mark burnMark) (page []IDRecord, next string, err error) {
+	switch mark.phase {
+	case burnHeld:
+		return s.store.WalkIDs(ctx, j.Pool, StateHeld, mark.at, restorePage)
+	case burnReturning:
+		return s.store.WalkIDs(ctx, j.Pool, StateReturning, mark.at, restorePage)
+	}
+	if j.Spec.AtMost == 0 {
+		return s.store.Stock(ctx, j.Pool, mark.at, restorePage)
+	}
+	left := j.Spec.AtMost - mark.taken
+	page, next, err = s.store.Stock(ctx, j.Pool, mark.at, int(min(restorePage, left)))
+	if Count(len(page)) > left { // a page has about as many as were asked for
+		page = page[:left]
+	}
+	return page, next, err
 }
 
 func (s *Service) readBurnList(j Job, data []byte) (ids []IDRecord, next string, err error) {

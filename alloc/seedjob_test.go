@@ -62,7 +62,7 @@ func newMill(t testing.TB, config alloc.PoolConfig, there ...alloc.ID) *mill {
 // another is another process.
 func (m *mill) another(t rapid.TB) *alloc.Service {
 	t.Helper()
-	s, err := alloc.NewService(alloc.Config{Store: m.store, Now: m.clock.Now, Encoders: encoders, Queue: &m.post})
+	s, err := alloc.NewService(alloc.Config{Store: m.store, Now: m.clock.Now, Encoders: encoders, Queue: &m.post, Log: logCodec})
 	if err != nil {
 		t.Fatal(err)
 	}
