@@ -23,6 +23,7 @@ type account struct {
 	added     alloc.Count            // how often an ID was added
 	terms     map[alloc.ID][]*term   // who was told to have it, one after the other
 	forgotten alloc.Count            // IDs that the pool has forgotten and the book with it
+	lost      alloc.Count            // IDs that nobody had and that a rebuild has retired, as their records were gone
 	keys      map[string]answered    // what a key was answered last
 	unheard   map[string]alloc.Count // IDs that failed calls may have taken, by key; "" for all without
 }
@@ -83,6 +84,13 @@ func (b *book) forgot(pool alloc.PoolName, ids []alloc.ID) {
 		}
 		delete(a.terms, id)
 	}
+}
+
+// lose books that free IDs were gone and are retired.
+func (b *book) lose(pool alloc.PoolName, ids []alloc.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.of(pool).lost += alloc.Count(len(ids))
 }
 
 // claimed books an answer at the time now, and returns what is wrong with it.

@@ -34,6 +34,7 @@ type modelPool struct {
 	gone       map[alloc.ID]bool // IDs whose records are missing; they are listed still
 	rebuilding alloc.JobID
 	rebuilt    alloc.JobID // the last that came to its end
+	abandoned  alloc.JobID // the last that did not
 }
 
 // pool finds a pool, deleted or not, whose head is there.

@@ -43,11 +43,13 @@ func (m *Model) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (done
 		}
 		switch {
 		case p.rebuilt == o.Job: // a step that comes late
+		case p.abandoned == o.Job, p.rebuilding == "" && o.Step != "":
+			return alloc.Errorf(alloc.CodeJobEnded, "the rebuild of the pool %q by this job is not on any more; begin another one", o.Pool)
 		case p.rebuilding != "" && p.rebuilding != o.Job:
 			return rebuildingPool(o.Pool)
 		case p.lost && p.uncopied && o.Policy == "":
 			return alloc.Errorf(alloc.CodeInvalidConfig, "the configuration of the pool %q is lost; say which policy it has", o.Pool)
-		case o.Step == "" || p.rebuilding == "":
+		case o.Step == "":
 			p.rebuilding = o.Job
 			done = alloc.PoolRebuilt{Next: workStep, Total: p.size()}
 		default:
@@ -111,7 +113,7 @@ func (m *Model) AbandonRebuild(ctx context.Context, pool alloc.PoolName, job all
 			return err
 		}
 		if p.rebuilding == job {
-			p.rebuilding = ""
+			p.rebuilding, p.abandoned = "", job
 		}
 		return nil
 	})

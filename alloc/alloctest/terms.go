@@ -99,7 +99,7 @@ type summary struct {
 }
 
 func (a *account) sum(now time.Time) summary {
-	s := summary{claimed: a.forgotten}
+	s := summary{claimed: a.forgotten, retired: a.lost}
 	for id := range a.terms {
 		t := a.occupant(id, now)
 		if t == nil {
