@@ -80,9 +80,9 @@ func rebuildStep(name alloc.SequenceName) error {
 	return alloc.Errorf(alloc.CodeRebuildStep, "the rebuild of the sequence %q is not at the step that this needs; look at it again", name)
 }
 
-// thawed reports whether the rebuild has frozen the sequence and let it go.
-func (h *sequenceHead) thawed(rebuild alloc.JobID) bool {
-	return h.froze == rebuild && h.State != alloc.SequenceFrozen && h.State != alloc.SequenceResuming
+// isOn reports whether a rebuild, as it says or any for "", has frozen the sequence and not let it go.
+func (h *sequenceHead) isOn(rebuild alloc.JobID) bool {
+	return (h.State == alloc.SequenceFrozen || h.State == alloc.SequenceResuming) && (rebuild == "" || h.froze == rebuild)
 }
 
 // changeStep is a step of a rebuild on a whole head: it tests that no other step was made since the head was read, and that state and
@@ -149,7 +149,7 @@ func (s *Store) Freeze(ctx context.Context, name alloc.SequenceName, rebuild all
 		switch {
 		case h.State == alloc.SequenceFrozen && h.froze == rebuild:
 			return &was, Update{}, nil, nil
-		case h.froze == rebuild: // it has let it go already, or a part of the callers
+		case h.isOn(rebuild), h.ended == rebuild: // a call that comes late: it has let the sequence go, or a part of the callers
 			return nil, Update{}, nil, rebuildStep(name)
 		case h.State == alloc.SequenceFrozen:
 			if on, err := s.Rebuild(ctx, name); err != nil || on.ID != rebuild || on.Step.Ended() {
@@ -185,16 +185,16 @@ func (s *Store) Thaw(ctx context.Context, name alloc.SequenceName, rebuild alloc
 		case h == nil:
 			q := w.stopped()
 			return &q, Update{}, nil, nil
-		case h.thawed(rebuild), h.Rebuild == rebuild && h.State == alloc.SequenceResuming && to == alloc.SequenceResuming && share <= h.Share:
-			return &h.Sequence, Update{}, nil, nil
-		case h.Rebuild != rebuild || rebuild == "":
+		case h.ended == rebuild && !h.isOn(""), h.isOn(rebuild) && to == alloc.SequenceResuming && share <= h.Share:
+			return &h.Sequence, Update{}, nil, nil // a repeat
+		case rebuild == "" || !h.isOn(rebuild):
 			return nil, Update{}, nil, rebuildStep(name)
 		case h.was == alloc.SequenceStopped:
 			to = alloc.SequenceStopped
 		}
-		u := Update{Set: map[string]any{"st": string(to)}, Remove: []string{"was", "shr"}}
+		u := Update{Set: map[string]any{"st": string(to), "re": string(rebuild)}, Remove: []string{"was", "shr"}}
 		if to == alloc.SequenceResuming {
-			u.Set["shr"], u.Remove = int64(share), []string{"was"}
+			u = Update{Set: map[string]any{"st": string(to), "shr": int64(share)}, Remove: []string{"was"}}
 		}
 		return nil, u, []Cond{Eq("rb", string(rebuild)), asRead(w.head, "was")}, nil
 	})

@@ -168,8 +168,10 @@ func (s *Store) ChangeRebuild(ctx context.Context, from alloc.Version, r alloc.R
 		switch {
 		case err != nil && !met:
 			return alloc.Rebuild{}, err
-		case err == nil, alloc.Version(old.Int("ver")) == r.Version && old.Str("change") == string(r.Change):
+		case err == nil:
 			return decodeRebuild(r.Sequence, it), nil
+		case alloc.Version(old.Int("ver")) == r.Version && old.Str("change") == string(r.Change):
+			return decodeRebuild(r.Sequence, old), nil // a repeat
 		case old == nil || versioned || from != 0:
 			return alloc.Rebuild{}, alloc.VersionMismatch("rebuild of sequence", string(r.Sequence), alloc.Version(old.Int("ver")))
 		}

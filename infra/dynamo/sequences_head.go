@@ -21,7 +21,8 @@ import (
 //
 // What a rebuild leaves in it is absent until there is one:
 //
-//	rb   the rebuild that froze it last            rt  a fresh token of each step of a rebuild: a write of one that comes late fails
+//	rb   the rebuild that froze it last            re  the rebuild that let it go last
+//	rt   a fresh token of each step of a rebuild: a write of one that comes late fails
 //	was  of a frozen one: the state before; absent once the counter was restarted       shr  of a resuming one: percent of the callers
 //	base last number before the first of the epoch: numbers up to it are given up or somebody's, whatever the ledger says
 type sequenceHead struct {
@@ -30,6 +31,7 @@ type sequenceHead struct {
 	t    string
 
 	froze alloc.JobID // rb
+	ended alloc.JobID // re
 	step  string      // rt
 	was   alloc.SequenceState
 	base  int64
@@ -128,11 +130,11 @@ func isSequenceState(st string) bool {
 func readHead(name alloc.SequenceName, it Item) (*sequenceHead, error) {
 	config, version, ok := configOf(it)
 	if !ok || !hasNumbers(it, headNumbers) || !isSequenceState(it.Str("st")) || it.Int("ep") < 1 ||
-		!absentOr[string](it, "t", "rb", "rt", "was") || !absentOr[int64](it, "born", "shr", "base") {
+		!absentOr[string](it, "t", "rb", "re", "rt", "was") || !absentOr[int64](it, "born", "shr", "base") {
 		return nil, alloc.Stopped(name)
 	}
 	h := &sequenceHead{
-		last: it.Int("last"), t: it.Str("t"), froze: alloc.JobID(it.Str("rb")), step: it.Str("rt"),
+		last: it.Int("last"), t: it.Str("t"), froze: alloc.JobID(it.Str("rb")), ended: alloc.JobID(it.Str("re")), step: it.Str("rt"),
 		was: alloc.SequenceState(it.Str("was")), base: noMark, mark: noMark,
 	}
 	if base, ok := it["base"].(int64); ok {
