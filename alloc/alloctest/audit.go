@@ -12,6 +12,9 @@ func (w *world) closeBooks() {
 	w.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.book.pools)) {
 		a := w.book.pools[name]
+		if a.unbooked {
+			continue
+		}
 		p, err := w.elsewhere().Pool(w.Context(), name)
 		w.ok(err, "Pool")
 		if p.State == alloc.PoolDeleted {

@@ -18,6 +18,7 @@ type book struct {
 
 // account is the book of one pool.
 type account struct {
+	unbooked  bool                   // see world.unbooked
 	known     map[alloc.ID]bool      // added by some Seed
 	offered   map[alloc.ID]bool      // named by some Seed that has begun: it may be claimed before Seed returns
 	added     alloc.Count            // how often an ID was added
