@@ -87,29 +87,47 @@ func TestAGivenUpFileIsRecordedOnceWhateverFails(t *testing.T) {
 	})
 }
 
-// A step that comes long after its job has ended in another way leaves no record of an end of its own.
+// A step that comes long after its job has ended in another way leaves no record of an end of its own, whether it goes well or fails.
 func TestAStepThatComesLateRecordsNoEnd(t *testing.T) {
-	m := newMill(t, alloc.PoolConfig{}, "A-1")
-	j, err := m.LogTaken(m.ctx, alloc.LogRequest{Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := &narrow{Store: m.store, page: 100}
-	slow.walked = func() {
-		slow.walked = nil
-		if _, err := m.CancelJob(m.ctx, j.ID); err != nil {
-			t.Error(err)
+	for _, fails := range []bool{false, true} {
+		m := newMill(t, alloc.PoolConfig{}, "A-1")
+		j, err := m.LogTaken(m.ctx, alloc.LogRequest{Pool: pool})
+		if err != nil {
+			t.Fatal(err)
 		}
+		slow := &gone{narrow: narrow{Store: m.store, page: 100}, fails: fails}
+		slow.walked = func() {
+			slow.walked = nil
+			if _, err := m.CancelJob(m.ctx, j.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		s, err := alloc.NewService(alloc.Config{Store: slow, Now: m.clock.Now, Queue: &m.post, Log: logCodec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Work(m.ctx, m.post.take()[0]); err != nil {
+			t.Errorf("fails %t: a step that was overtaken: %v", fails, err)
+		}
+		if got := actions(t, m.model); len(got) != 2 || got["pool.cancel-log ok"] != 1 || got["pool.log ok"] != 1 {
+			t.Errorf("fails %t: the trail has %v", fails, got)
+		}
+		wantNoIntents(t, m.model)
 	}
-	s, err := alloc.NewService(alloc.Config{Store: slow, Now: m.clock.Now, Queue: &m.post, Log: logCodec})
-	if err != nil {
-		t.Fatal(err)
+}
+
+// gone is a Store whose pool may be gone once it was walked.
+type gone struct {
+	narrow
+	fails bool
+}
+
+func (s *gone) WalkIDs(ctx context.Context, name alloc.PoolName, state alloc.State, mark string, limit int) ([]alloc.IDRecord, string, error) {
+	page, next, err := s.narrow.WalkIDs(ctx, name, state, mark, limit)
+	if s.fails {
+		return nil, "", alloc.Errorf(alloc.CodePoolNotFound, "there is no pool %q", name)
 	}
-	if err := s.Work(m.ctx, m.post.take()[0]); err != nil {
-		t.Errorf("a step that was overtaken: %v", err)
-	}
-	wantActions(t, m.model, map[string]int{"pool.cancel-log ok": 1, "pool.done-log ok": 0})
-	wantNoIntents(t, m.model)
+	return page, next, err
 }
 
 // Where the trail takes nothing, a job does not end.

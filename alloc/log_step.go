@@ -82,7 +82,7 @@ func (j Job) logs(at time.Time) bool {
 }
 
 // damaged reports whether it is an entry that WalkLedger could not read.
-func (r LeaseRecord) damaged() bool { return r.End == 0 && r.Token == "" }
+func (e LeaseRecord) damaged() bool { return e.End == 0 && e.Token == "" }
 
 func unwritten(err error) error {
 	if err == nil {

@@ -225,26 +225,6 @@ var operations = map[string]operation{
 		_, err := s.CountPool(ctx, alloc.CountRequest{Pool: pool})
 		return err
 	}},
-	"PoolEvidence": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.PoolEvidence(ctx, pool)
-		return err
-	}},
-	"RebuildPool": {need: alloc.ActionManage, on: string(pool), record: "pool.rebuild", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.RebuildPool(ctx, alloc.PoolRebuildRequest{Pool: pool})
-		return err
-	}},
-	"Audit": {need: alloc.ActionManage, on: string(pool), record: "pool.audit", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.Audit(ctx, alloc.AuditRequest{Pool: pool})
-		return err
-	}},
-	"LogTaken": {need: alloc.ActionManage, on: string(sequence), record: "sequence.log", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.LogTaken(ctx, alloc.LogRequest{Sequence: sequence})
-		return err
-	}},
-	"Restore": {need: alloc.ActionManage, on: string(pool), record: "pool.restore", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.Restore(ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: time.Unix(1, 0)})
-		return err
-	}},
 	"Work": {need: alloc.ActionTend, on: "*", ends: "pool.done-export", run: func(ctx context.Context, s *alloc.Service) error {
 		return s.Work(ctx, alloc.Step{Job: export, Version: 1})
 	}},
@@ -266,7 +246,10 @@ func oneOrHidden(n int, err error) error {
 	return err
 }
 
-func init() { maps.Copy(operations, rebuildOperations) }
+func init() {
+	maps.Copy(operations, rebuildOperations)
+	maps.Copy(operations, repairOperations)
+}
 
 // newWorld makes a model with the pool, one ID in it, and the sequence, and a Service over it that counts its calls.
 func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Faulty, *alloctest.Model) {

@@ -125,9 +125,9 @@ func (r IDRecord) checkLogged() error {
 	return nil
 }
 
-func (r LeaseRecord) checkLogged() error {
-	if r.Start > r.End || r.End > MaxNumber {
-		return Errorf(CodeInvalidRequest, "no lease is from %d to %d", r.Start, r.End)
+func (e LeaseRecord) checkLogged() error {
+	if e.Start > e.End || e.End > MaxNumber {
+		return Errorf(CodeInvalidRequest, "no lease is from %d to %d", e.Start, e.End)
 	}
 	return nil
 }

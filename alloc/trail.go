@@ -90,6 +90,6 @@ func (p Pool) standing() string {
 }
 
 // standing implements standing.
-func (q Sequence) standing() string {
-	return fmt.Sprintf("%s, version %d, next %d, epoch %d: %s", q.State, q.Version, q.Next, q.Epoch, q.Config.words())
+func (s Sequence) standing() string {
+	return fmt.Sprintf("%s, version %d, next %d, epoch %d: %s", s.State, s.Version, s.Next, s.Epoch, s.Config.words())
 }
