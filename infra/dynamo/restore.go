@@ -112,6 +112,9 @@ func (c *carrying) run(ctx context.Context) error {
 			return unsettledBut(err)
 		}
 	}
+	if err := c.soil(ctx); err != nil {
+		return unsettledBut(err)
+	}
 	errs := make([]error, len(c.records))
 	retired := make([]bool, len(c.records))
 	each(len(c.records), seedWidth, func(i int) {
@@ -126,6 +129,34 @@ func (c *carrying) run(ctx context.Context) error {
 		return unsettledBut(err)
 	}
 	return unsettledBut(c.list(ctx))
+}
+
+// soil makes all that is to be leased of the queue count as such that may list what is of no use, before IDs are taken that nobody has
+// leased: so sweeps look for them.
+func (c *carrying) soil(ctx context.Context) error {
+	takes := func(r alloc.IDRecord) bool {
+		it := c.states[r.ID]
+		return !c.unknown(it) && it.Str(AttrState) == StateFree && c.judge(r, it) == alloc.CarryDone
+	}
+	if !slices.ContainsFunc(c.records, takes) {
+		return nil
+	}
+	for range publishTries {
+		h := c.head
+		if h.rebuilding {
+			return poolRebuilding(c.pool)
+		}
+		if h.nx == h.tl || h.dirtyFrom <= h.nx && h.dirtyTo >= h.tl {
+			return nil
+		}
+		u := Update{Set: map[string]any{AttrDirtyFrom: h.nx, AttrDirtyTo: h.tl}}
+		now, _, err := c.s.updateHead(ctx, h, u, countIs(AttrDirtyFrom, h.dirtyFrom), countIs(AttrDirtyTo, h.dirtyTo))
+		if err != nil {
+			return err
+		}
+		c.head = now
+	}
+	return poolContended(c.pool)
 }
 
 // unsettledBut is unsettled for all but errTakenOver.
@@ -178,7 +209,7 @@ func (c *carrying) one(ctx context.Context, r alloc.IDRecord, it Item) (o alloc.
 		}
 		now, err := c.write(ctx, r, it)
 		if err != nil || now == nil {
-			return alloc.CarryDone, r.State == alloc.StateRetired, err
+			return alloc.CarryDone, err == nil && r.State == alloc.StateRetired, err
 		}
 		if it = now; now.Str(AttrPK) == "" {
 			it = nil
@@ -258,7 +289,7 @@ func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now It
 			err = c.insist(ctx, func() error { return c.s.table.Put(ctx, item(idKey(c.pool, r.ID), set), Absent(AttrPK)) })
 			old, met := refusedBy(err)
 			if met && old.has(set) {
-				return nil, nil // by this very call, whose answer was lost, or by another that carries the same
+				return nil, nil // by this very call, whose answer was lost
 			}
 			if met {
 				return old, nil
@@ -306,6 +337,9 @@ func (c *carrying) attrs(r alloc.IDRecord) Item {
 	}
 	if r.State == alloc.StateHeld {
 		set[AttrHoldEnd] = r.HeldUntil.UnixMilli()
+	}
+	if r.State == alloc.StateRetired {
+		set[AttrSource] = c.token[:8] // of several that carry the same, one counts it
 	}
 	if c.forget && r.State == alloc.StateClaimed {
 		set[AttrExpires] = keyExpiry(r.At)
