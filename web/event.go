@@ -36,8 +36,9 @@ const (
 	KeyError        = "error"
 	KeyPartialError = "partial_error" // of a part of an answer; may come several times
 	KeyPanicStack   = "stack"
-	KeyReason       = "reason" // why a generator is dry, or a sequence is rebuilt; of a line of its own
-	KeyStep         = "step"   // of a rebuild; of a line of its own
+	KeyReason       = "reason"  // why a generator is dry, or a sequence is rebuilt; of a line of its own
+	KeyStep         = "step"    // of a rebuild; of a line of its own
+	KeyUnheard      = "unheard" // steps that nobody has told the end of; of a line of its own
 )
 
 // event collects what is known of one request, to be logged once at its end.

@@ -173,12 +173,29 @@ func TestEveryMemberOfABodyIsInItsFingerprint(t *testing.T) {
 		"POST /v1/pools/p/seedings": {
 			`"format": "text"`, `"format": "csv", "column": "c"`, `"format": "csv", "header": true`, `"format": "csv", "header": false`, `"format": "csv", "why": "w"`,
 		},
+		"POST /v1/sequences/s/rebuild": {
+			`"why": "w"`, `"reported": "5"`, `"reported": "0"`, `"margin": 5`, `"since": "2026-11-29T11:00:00Z"`, `"config": {}`, `"config": {"resume_share": 7}`, `"config": {"auto_rebuild": true}`,
+		},
+		"POST /v1/pools/p/rebuild":   {`"confirm": "p", "why": "w"`, `"confirm": "p", "policy": "keep"`, `"confirm": "p", "fold_case": true`},
+		"POST /v1/pools/p/audit":     {`"sample": 99`, `"why": "w"`},
+		"POST /v1/sequences/s/audit": {`"sample": 99`, `"why": "w"`},
+		"POST /v1/audit/verify":      {`"why": "w"`},
+		"POST /v1/pools/p/log":       {`"why": "w"`, `"since": "2026-11-29T11:00:00Z"`},
+		"POST /v1/sequences/s/log":   {`"why": "w"`, `"since": "2026-11-29T11:00:00Z"`},
+		"POST /v1/pools/p/restore": {
+			`"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p"`, `"source": "burn", "point": "2026-11-29T11:00:01Z", "confirm": "p"`,
+			`"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p", "why": "w"`, `"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": 5`,
+		},
 		"POST /v1/credentials": {
 			`"client": "shop2", "scopes": ["claim:p"]`, `"client": "shop", "scopes": ["claim:p", "claim:q"]`, `"client": "shop", "scopes": ["claim:p"], "quota": 5`,
 			`"client": "shop", "scopes": ["claim:p"], "description": "d"`, `"client": "shop", "scopes": ["claim:p"], "expires_at": "2039-01-01T00:00:00Z"`,
 		},
 	}
-	firsts := map[string]string{"POST /v1/credentials": `"client": "shop", "scopes": ["claim:p"]`, "POST /v1/pools/p/seedings": `"format": "csv"`}
+	firsts := map[string]string{
+		"POST /v1/credentials": `"client": "shop", "scopes": ["claim:p"]`, "POST /v1/pools/p/seedings": `"format": "csv"`,
+		"POST /v1/sequences/s/rebuild": `"reported": "9"`, "POST /v1/pools/p/rebuild": `"confirm": "p"`,
+		"POST /v1/pools/p/restore": `"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p"`,
+	}
 	for line, others := range members {
 		w := newWorld(t)
 		method, path, _ := strings.Cut(line, " ")

@@ -14,11 +14,11 @@ import (
 // At most so many entries of each kind are in the answer of a run of the schedule, so that it can be kept under a key
 // however many pools there are. The log of the function refill has all.
 const (
-	maxSwept   = 350
-	maxFailed  = 100
-	maxJobs    = 50
-	maxRefills = 100
-	maxBuilds  = 50
+	maxSwept    = 350
+	maxFailed   = 100
+	maxJobs     = 50
+	maxRefills  = 100
+	maxRebuilds = 50
 )
 
 type tendAnswer struct {
@@ -124,7 +124,7 @@ func (a *tendAnswer) bound() {
 	a.Failed = a.Failed[:min(len(a.Failed), maxFailed)]
 	a.Jobs = a.Jobs[:min(len(a.Jobs), maxJobs)]
 	a.Refills = a.Refills[:min(len(a.Refills), maxRefills)]
-	a.Rebuilds = a.Rebuilds[:min(len(a.Rebuilds), maxBuilds)]
+	a.Rebuilds = a.Rebuilds[:min(len(a.Rebuilds), maxRebuilds)]
 	a.Omitted = all - a.entries()
 }
 

@@ -19,6 +19,7 @@ func TestALongRunIsKept(t *testing.T) {
 		a.Swept = append(a.Swept, sweepAnswer{Pool: name(i), Passed: 1e6, Relisted: 1e6, Returned: 1e6, Voided: 1e6, Calls: 1e6, Writes: 1e6})
 		a.Failed = append(a.Failed, failedPool{name(i), why})
 		a.Refills = append(a.Refills, tendedPool{Pool: name(i), Added: 1e6, Batches: 20, Dry: why.Detail, Error: &why})
+		a.Rebuilds = append(a.Rebuilds, tendedRebuild{alloc.SequenceName(name(i)), "0123456789ABCDEFGHIJKLMNOP", alloc.RebuildGathering, true})
 		a.Jobs = append(a.Jobs, tendedJob{ID: "0123456789ABCDEFGHIJKLMNOP", Kind: alloc.JobExport, Pool: name(i), State: alloc.JobRunning, Steps: 100, Written: 1e6, Error: &why})
 	}
 	a.bound()
@@ -27,8 +28,8 @@ func TestALongRunIsKept(t *testing.T) {
 		t.Errorf("%d bytes, %v; want at most %d", len(record), err, alloc.MaxAnswerBytes)
 	}
 	if len(a.Swept) != maxSwept || len(a.Failed) != maxFailed || len(a.Jobs) != maxJobs || len(a.Refills) != maxRefills ||
-		a.Omitted != 80_000-maxSwept-maxFailed-maxJobs-maxRefills {
-		t.Errorf("swept %d, failed %d, jobs %d, refills %d, omitted %d", len(a.Swept), len(a.Failed), len(a.Jobs), len(a.Refills), a.Omitted)
+		len(a.Rebuilds) != maxRebuilds || a.Omitted != 100_000-maxSwept-maxFailed-maxJobs-maxRefills-maxRebuilds {
+		t.Errorf("swept %d, failed %d, jobs %d, refills %d, rebuilds %d, omitted %d", len(a.Swept), len(a.Failed), len(a.Jobs), len(a.Refills), len(a.Rebuilds), a.Omitted)
 	}
 	var few tendAnswer
 	if few.bound(); few.Omitted != 0 {
