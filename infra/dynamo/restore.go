@@ -38,9 +38,10 @@ func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 	return outcomes, nil
 }
 
-// apart splits records into parts that have each ID once, in their order.
-func apart(taken []alloc.IDRecord) (parts [][]int) {
-	times := map[alloc.ID]int{}
+// apart splits records into parts that have each ID once, in their order. Of none it is one part without any: what refuses the call does so
+// all the same.
+func apart(taken []alloc.IDRecord) [][]int {
+	parts, times := [][]int{nil}, map[alloc.ID]int{}
 	for n, r := range taken {
 		at := times[r.ID]
 		times[r.ID]++
