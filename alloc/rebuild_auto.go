@@ -127,8 +127,6 @@ func (b rebuilding) goOn(ctx context.Context, r Rebuild) (Rebuild, error) {
 		return b.gather(ctx, r)
 	case RebuildApplied:
 		return b.carryOut(ctx, r)
-	case RebuildResuming:
-		return b.serve(ctx, r)
 	}
 	return r, nil
 }

@@ -141,9 +141,7 @@ func TestTheScheduleCarriesOnWhatWasLeft(t *testing.T) {
 			t.Fatal(err, everr)
 		}
 		frozen := e.Sequence.State == alloc.SequenceFrozen || !e.Counter
-		to := map[alloc.RebuildStep]alloc.RebuildStep{
-			alloc.RebuildGathering: alloc.RebuildPlanned, alloc.RebuildApplied: alloc.RebuildVerified, alloc.RebuildResuming: alloc.RebuildDone,
-		}
+		to := map[alloc.RebuildStep]alloc.RebuildStep{alloc.RebuildGathering: alloc.RebuildPlanned, alloc.RebuildApplied: alloc.RebuildVerified}
 		switch {
 		case now.Auto, now.Step != left.Step && now.Step != to[left.Step]:
 			t.Errorf("the schedule has made %+v of %+v", now, left)

@@ -138,7 +138,7 @@ func (b rebuilding) checkFree(ctx context.Context, r Rebuild) error {
 	case e.Counter && q.Rebuild == r.ID && (q.State == SequenceFrozen || q.State == SequenceResuming):
 		return r.notAtStep("was applied; resume the sequence for all first, then plan another")
 	}
-	return nil // it was stopped again since, or all are served, and only the mark for that is missing
+	return nil // it was stopped again since
 }
 
 // newRebuild is the rebuild after r.

@@ -36,7 +36,11 @@ func (b rebuilding) resumed(ctx context.Context, need Action, name SequenceName,
 func (b rebuilding) resume(ctx context.Context, r Rebuild, share int) (Rebuild, error) {
 	switch r.Step {
 	case RebuildDone:
-		return r, nil
+		_, err := b.store.Thaw(ctx, r.Sequence, r.ID, r.after(), 0)
+		if Is(err, CodeRebuildStep) { // it has been rebuilt by another since
+			err = nil
+		}
+		return r, err
 	case RebuildVerified, RebuildResuming:
 	default:
 		return r, r.notAtStep("is not verified, so nobody is served; apply its plan first")
@@ -47,29 +51,26 @@ func (b rebuilding) resume(ctx context.Context, r Rebuild, share int) (Rebuild, 
 	if share = max(share, r.Share); r.Step != RebuildResuming || share != r.Share {
 		to, err := r, error(nil)
 		to.Step, to.Share, to.Resumed = RebuildResuming, share, b.second()
-		if r, err = b.change(ctx, r, to.noting(to.Resumed, "resumed for %d in 100 callers by %s", share, b.by)); err != nil {
+		to = to.noting(to.Resumed, "resumed for %d in 100 callers by %s", share, b.by)
+		if share == 100 {
+			to.Step = RebuildDone
+		}
+		if r, err = b.change(ctx, r, to); err != nil {
 			return Rebuild{}, err
 		}
 	}
-	return b.serve(ctx, r)
+	return r, b.serve(ctx, r)
 }
 
-// serve makes the sequence serve whom the record says, and ends the rebuild where that is all.
-func (b rebuilding) serve(ctx context.Context, r Rebuild) (Rebuild, error) {
+// serve makes the sequence serve whom the record says.
+func (b rebuilding) serve(ctx context.Context, r Rebuild) error {
 	state, share := SequenceResuming, r.Share
-	if share >= 100 {
+	if r.Step == RebuildDone {
 		state, share = r.after(), 0
 	}
 	q, err := b.store.Thaw(ctx, r.Sequence, r.ID, state, share)
-	switch {
-	case err == nil && q.State == SequenceStopped, Is(err, CodeRebuildStep):
-		return r, r.notAtStep("cannot go on: the sequence has stopped again since; plan another")
-	case err != nil:
-		return Rebuild{}, err
-	case state == SequenceResuming:
-		return r, nil
+	if err == nil && q.State == SequenceStopped || Is(err, CodeRebuildStep) {
+		return r.notAtStep("cannot go on: the sequence has stopped again since; plan another")
 	}
-	to := r
-	to.Step = RebuildDone
-	return b.change(ctx, r, to.noting(b.second(), "done"))
+	return err
 }

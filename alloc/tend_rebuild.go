@@ -36,14 +36,16 @@ func (b rebuilding) tend(ctx context.Context, q Sequence, r Rebuild) (Rebuild, e
 	switch {
 	case r.Step.Ended() && q.State != SequenceStopped:
 		return r, b.tidy(ctx, r)
-	case q.State == SequenceStopped && (r.Step.Ended() || r.Step == RebuildResuming):
+	case q.State == SequenceStopped && (r.Step.Ended() || r.Step == RebuildVerified || r.Step == RebuildResuming): // once more
 		if q.Config.AutoRebuild && r.mayBegin(b.now()) {
 			return b.beginAuto(ctx, q.Name)
 		}
 		return r, nil
+	case r.Step == RebuildResuming && q.State == SequenceFrozen && (r.Auto || still): // the record says whom to serve
+		return r, b.serve(ctx, r)
 	case r.Auto:
 		return b.goOnAuto(ctx, r)
-	case !still, r.Step == RebuildResuming && r.Share < 100 && q.State == SequenceResuming:
+	case !still:
 		return r, nil
 	}
 	left, err := b.goOn(ctx, r)
@@ -60,7 +62,10 @@ func (b rebuilding) tidy(ctx context.Context, r Rebuild) error {
 		return err
 	}
 	to := SequenceState("")
-	if r.Step == RebuildCancelled {
+	switch {
+	case r.Step == RebuildDone && left == r.ID:
+		to = r.after() // it is decided that all are served
+	case r.Step == RebuildCancelled:
 		to = r.wasBefore()
 	}
 	return b.open(ctx, r.Sequence, left, to)
