@@ -129,7 +129,7 @@ func (a *ledgerAudit) counter(name alloc.SequenceName, h *sequenceHead, mark hig
 		a.found(alloc.FindCounter, on, alloc.RemedyRebuild, "the counter is lost or damaged")
 		return
 	}
-	used := a.reach
+	used := max(a.reach, h.base)
 	if a.epoch >= h.Epoch {
 		used = max(used, a.top)
 	}
@@ -137,7 +137,7 @@ func (a *ledgerAudit) counter(name alloc.SequenceName, h *sequenceHead, mark hig
 	case max(a.epoch, mark.epoch) > h.Epoch:
 		a.found(alloc.FindCounter, on, alloc.RemedyRebuild, "the counter is of the epoch %d, and there are leases or a mark of the epoch %d", h.Epoch, max(a.epoch, mark.epoch))
 	case used > h.last:
-		a.found(alloc.FindCounter, on, alloc.RemedyRebuild, "the counter would give %d next, and %d is leased", h.Next, used)
+		a.found(alloc.FindCounter, on, alloc.RemedyRebuild, "the counter would give %d next, and %d is leased, or given up", h.Next, used)
 	}
 	if mark.last > h.last {
 		a.found(alloc.FindMark, on, alloc.RemedyRebuild, "the counter would give %d next, and the high-water mark says that %d is used", h.Next, mark.last)

@@ -38,7 +38,7 @@ func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc
 
 // existed is CodeSequenceNotFound for a sequence that was never made.
 func (s *Store) existed(ctx context.Context, name alloc.SequenceName) error {
-	_, err := s.headless(ctx, name)
+	_, err := s.sequenceHead(ctx, name)
 	if alloc.Is(err, alloc.CodeSequenceStopped) {
 		return nil
 	}

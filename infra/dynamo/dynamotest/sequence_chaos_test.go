@@ -26,7 +26,11 @@ type sequenceRun struct {
 	edited bool
 	moved  bool         // the limit was changed, or may have been
 	most   alloc.Number // highest limit that there may have been
-	halted bool         // somebody was told that the sequence is stopped
+	halted int64        // the epoch in which somebody was told that the sequence is stopped; 0 for none
+
+	rebuilds bool  // operators are at work
+	cut      bool  // entries of the ledger were removed
+	epoch    int64 // the latest that was seen
 
 	answers []answeredRange
 }
@@ -81,6 +85,12 @@ func (r *sequenceRun) next() bool {
 	case n <= 2 && r.edits > 0:
 		r.edits--
 		r.edit()
+	case n <= 4:
+		r.watch(p)
+	case n == 5:
+		r.audit(p)
+	case n <= 8 && r.rebuilds:
+		r.operate(p)
 	case n <= 10:
 		r.leaseKeyed(p)
 	default:
@@ -97,6 +107,10 @@ func (r *sequenceRun) edit() {
 	}
 	r.edited = true
 	r.saw("a counter edited")
+	if r.rebuilds && r.chance(60) {
+		r.harm(it)
+		return
+	}
 	if r.chance(20) {
 		r.note("somebody removes the counter")
 		r.mem.Drop(counterKey)
@@ -130,9 +144,10 @@ func (r *sequenceRun) change(p *process) {
 func (r *sequenceRun) leaseKeyless(p *process) *act {
 	r.leased++
 	who, n, halted := fmt.Sprintf("lease%d", r.leased), alloc.Count(1+r.rng.IntN(10)), r.halted
-	return r.leases(p, who, alloc.LeaseOrder{Sequence: sequence, Count: n, By: "client"}, func(got alloc.Range) {
-		if halted {
-			r.fail("%s was answered %d to %d although the sequence was stopped before", who, got.Start, got.End)
+	by := alloc.ClientID(fmt.Sprintf("client%d", r.rng.IntN(4)))
+	return r.leases(p, who, alloc.LeaseOrder{Sequence: sequence, Count: n, By: by}, func(got alloc.Range) {
+		if int64(got.Epoch) <= halted {
+			r.fail("%s was answered %d to %d in the epoch %d, in which the sequence was stopped before", who, got.Start, got.End, got.Epoch)
 		}
 		r.answer(who, n, got)
 	})
@@ -160,7 +175,14 @@ func (r *sequenceRun) keyed(k *sequenceKey, got alloc.Range) {
 // leaseRefusals are what a lease may be refused with in any run.
 var leaseRefusals = []alloc.Code{alloc.CodeBusy, alloc.CodeThrottled, alloc.CodeUnavailable}
 
+// refusable reports whether a lease may be refused so.
+func (r *sequenceRun) refusable(err error) bool {
+	code := alloc.CodeOf(err)
+	return slices.Contains(leaseRefusals, code) || r.rebuilds && (code == alloc.CodeSequenceRebuilding || code == alloc.CodeSequenceResuming)
+}
+
 func (r *sequenceRun) leases(p *process, who string, o alloc.LeaseOrder, answered func(alloc.Range)) *act {
+	epoch := r.present()
 	return do(r.chaos, p, fmt.Sprintf("%s(%d)", who, o.Count), func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
 		return s.Lease(ctx, o)
 	}, func(_ *act, got alloc.Range, err error) {
@@ -169,7 +191,7 @@ func (r *sequenceRun) leases(p *process, who string, o alloc.LeaseOrder, answere
 		case err == nil:
 			answered(got)
 		case alloc.Is(err, alloc.CodeSequenceStopped):
-			r.halted = true
+			r.halted = max(r.halted, epoch)
 			r.saw("a sequence stopped")
 			if !r.edited {
 				r.fail("%s was told that the sequence is stopped, and nobody touched it", who)
@@ -177,7 +199,7 @@ func (r *sequenceRun) leases(p *process, who string, o alloc.LeaseOrder, answere
 		case alloc.Is(err, alloc.CodeSequenceExhausted):
 			r.saw("a lease refused as exhausted")
 			r.exhausted(who, o.Count)
-		case !slices.Contains(leaseRefusals, alloc.CodeOf(err)):
+		case !r.refusable(err):
 			r.fail("%s: %v", who, err)
 		}
 	})
@@ -231,6 +253,9 @@ func (r *sequenceRun) settle() {
 	p := r.spawn()
 	r.pass(time.Minute)
 	r.flush()
+	if r.rebuilds {
+		r.recover(p)
+	}
 	for _, k := range r.keys {
 		r.quietly(do(r.chaos, p, k.name+" at last", func(ctx context.Context, s *dynamo.Store) (alloc.Range, error) {
 			return s.Lease(ctx, alloc.LeaseOrder{Sequence: sequence, Count: k.n, By: "client", Key: k.key})
@@ -263,7 +288,7 @@ func (r *sequenceRun) checkLedger(p *process) {
 			}
 		}
 		for _, a := range r.answers {
-			if !slices.ContainsFunc(ledger, func(l alloc.LeaseRecord) bool { return l.Proven && l.Start <= a.r.Start && a.r.End <= l.End }) {
+			if !r.cut && !slices.ContainsFunc(ledger, func(l alloc.LeaseRecord) bool { return l.Proven && l.Start <= a.r.Start && a.r.End <= l.End }) {
 				r.fail("the ledger does not have %d to %d, answered to %s", a.r.Start, a.r.End, a.who)
 			}
 		}
