@@ -133,3 +133,27 @@ func TestAnIntentIsKeptUntilItsStepIsRecorded(t *testing.T) {
 		}
 	})
 }
+
+func TestTheTrailSurvivesAFaultAtEveryWrite(t *testing.T) {
+	atEachWrite(t, func(t *testing.T, b *bench) {
+		var rs []alloc.AuditRecord
+		var months []string
+		for i := range 4 {
+			r := trailRecord(i, b.clock.Now())
+			rs, months = append(rs, r), append(months, alloc.MonthOf(b.clock.Now()))
+			if i%2 == 0 {
+				insist(b, func(s *dynamo.Store) (bool, error) { return true, s.Intend(t.Context(), r) })
+			}
+			insist(b, func(s *dynamo.Store) (bool, error) { return true, s.Record(t.Context(), r) })
+			b.clock.Advance(20 * 24 * time.Hour)
+		}
+		want := sealed(rs, months)
+		slices.Reverse(want)
+		if diff := cmp.Diff(want, wholeTrail(t, b.open(), 10)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if left, err := b.open().Intended(t.Context(), b.clock.Now(), 10); err != nil || len(left) > 0 {
+			t.Errorf("intended still: %v, %v", left, err)
+		}
+	})
+}
