@@ -66,7 +66,7 @@ func (w *world) unbooked(pool alloc.PoolName) {
 	w.book.of(pool).unbooked = true
 }
 
-// fits proves that a pool's level, after a sweep, counts what its data has.
+// fits proves that a pool's level, after its stock was claimed or unchanged, and a sweep, counts what its data has.
 func (w *world) fits(pool alloc.PoolName) alloc.Level {
 	w.Helper()
 	got, err := w.open().Level(w.Context(), pool)

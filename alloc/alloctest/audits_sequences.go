@@ -1,0 +1,149 @@
+package alloctest
+
+import (
+	"fmt"
+	"slices"
+
+	"idpool/alloc"
+)
+
+var sequenceAuditCases = []testCase{
+	{"an audit of a healthy sequence finds nothing: new, leased, watched, rebuilt, paused and deleted", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		w.soundSequence("s")
+		for range 5 {
+			w.lease(w.open(), leaseOrder("s", 10))
+		}
+		w.soundSequence("s")
+		w.watch("s")
+		w.soundSequence("s")
+		w.rebuildSequence("s", "rebuild")
+		w.lease(w.open(), leaseOrder("s", 10))
+		w.watch("s")
+		w.soundSequence("s")
+		w.setSequence("s", alloc.SequencePaused)
+		w.soundSequence("s")
+		w.setSequence("s", alloc.SequenceDeleted)
+		w.soundSequence("s")
+		w.sequence("zero", alloc.SequenceConfig{StartAtZero: true})
+		w.soundSequence("zero")
+	}},
+	{"an audit beside leases, watches and rebuilds finds nothing", func(w *world) {
+		const callers, auditors = 4, 2
+		w.sequence("s", alloc.SequenceConfig{})
+		stores := w.processes(callers + auditors + 1)
+		w.together(len(stores), func(i int) {
+			for round := range 20 {
+				switch {
+				case i < callers:
+					if _, err := w.leasePatiently(stores[i], leaseOrder("s", 3)); err != nil && !alloc.Is(err, alloc.CodeSequenceRebuilding) {
+						w.Errorf("Lease beside audits: got %v, want a range", err)
+					}
+				case i < callers+auditors:
+					w.auditSequenceBeside(stores[i])
+				case round%5 == 0:
+					w.operate(stores[i], alloc.JobID(fmt.Sprint("rebuild-", round/5)))
+				default:
+					_, _ = stores[i].Watch(w.Context(), "s")
+				}
+			}
+		})
+		w.soundSequence("s")
+	}},
+	{"C12 C13 whatever is wrong with a sequence is found, until it is rebuilt", func(w *world) {
+		for what, c := range map[string]struct {
+			harm func(name alloc.SequenceName)
+			want []alloc.FindingKind
+		}{
+			"behind": {func(name alloc.SequenceName) { w.fixture.SetCounter(w.TB, name, 5) }, []alloc.FindingKind{alloc.FindCounter}},
+			"lost":   {func(name alloc.SequenceName) { w.fixture.DropCounter(w.TB, name) }, []alloc.FindingKind{alloc.FindCounter}},
+			"mark": {func(name alloc.SequenceName) {
+				w.damage(Damage{Kind: CutLedger, Sequence: name, Number: 1})
+				w.fixture.SetCounter(w.TB, name, 5)
+			}, []alloc.FindingKind{alloc.FindMark}},
+			"carried": {func(name alloc.SequenceName) {
+				w.carryLease(name, alloc.LeaseRecord{Start: 1000, End: 1009, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+			}, []alloc.FindingKind{alloc.FindCounter}},
+		} {
+			name := alloc.SequenceName(what)
+			w.sequence(name, alloc.SequenceConfig{})
+			w.lease(w.open(), leaseOrder(name, 10))
+			w.lease(w.open(), leaseOrder(name, 10))
+			w.watch(name)
+			c.harm(name)
+			w.findsIn(name, c.want...)
+			w.rebuildSequence(name, "rebuild")
+			w.soundSequence(name)
+		}
+	}},
+	{"proven leases that overlap are found", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		w.lease(w.open(), leaseOrder("s", 100))
+		w.carryLease("s", alloc.LeaseRecord{Start: 50, End: 60, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+		w.findsIn("s", alloc.FindOverlap)
+	}},
+	{"an entry of the ledger that cannot be read, or lies outside the sequence, is found", func(w *world) {
+		w.sequence("outside", alloc.SequenceConfig{Start: 100, Limit: 1000})
+		w.lease(w.open(), leaseOrder("outside", 10))
+		w.carryLease("outside", alloc.LeaseRecord{Start: 50, End: 60, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+		w.findsIn("outside", alloc.FindLease)
+		w.sequence("damaged", alloc.SequenceConfig{})
+		w.lease(w.open(), leaseOrder("damaged", 10))
+		if w.damage(Damage{Kind: DamageLease, Sequence: "damaged", Number: 1}) {
+			w.findsIn("damaged", alloc.FindLease)
+		}
+	}},
+}
+
+func (w *world) carryLease(name alloc.SequenceName, l alloc.LeaseRecord) {
+	w.Helper()
+	n, err := w.open().CarryLeases(w.Context(), name, []alloc.LeaseRecord{l})
+	w.ok(err, "CarryLeases")
+	equal(w, n, 1, "leases that were entered")
+}
+
+// auditSequence does the steps of an audit of a sequence.
+func (w *world) auditSequence(name alloc.SequenceName) alloc.AuditStep {
+	w.Helper()
+	return w.auditSteps(func(s alloc.Store, o alloc.AuditOrder) (alloc.AuditStep, error) {
+		o.Sample = 100
+		return s.AuditSequence(w.Context(), name, o)
+	})
+}
+
+// soundSequence stops the test if an audit finds anything.
+func (w *world) soundSequence(name alloc.SequenceName) {
+	w.Helper()
+	if findings := w.auditSequence(name).Findings; len(findings) > 0 {
+		w.Fatalf("an audit of %q, which is healthy: got %+v", name, findings)
+	}
+}
+
+// findsIn stops the test unless an audit finds one of the kinds.
+func (w *world) findsIn(name alloc.SequenceName, kinds ...alloc.FindingKind) {
+	w.Helper()
+	findings := w.auditSequence(name).Findings
+	if !slices.ContainsFunc(findings, func(f alloc.Finding) bool { return slices.Contains(kinds, f.Kind) }) {
+		w.Fatalf("an audit of %q: got %+v, want one of %v", name, findings, kinds)
+	}
+}
+
+// auditSequenceBeside audits beside others. It must not stop the test.
+func (w *world) auditSequenceBeside(s alloc.Store) {
+	w.Helper()
+	o := alloc.AuditOrder{Job: "audit", Sample: 100}
+	for range 100 * patience {
+		step, err := s.AuditSequence(w.Context(), "s", o)
+		if repeatable(err) {
+			continue
+		}
+		if err != nil || len(step.Findings) > 0 {
+			w.Errorf("an audit beside others: got %+v and %v, want no findings", step.Findings, err)
+			return
+		}
+		if o.Step = step.Next; o.Step == "" {
+			return
+		}
+	}
+	w.Errorf("an audit beside others does not end")
+}
