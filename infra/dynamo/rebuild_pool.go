@@ -136,7 +136,8 @@ type tally [6]int64
 var tallyAttrs = [...]string{attrOffered, attrNHeld, attrNTaken, attrNReturn, attrNOut, attrNLost}
 
 const (
-	tallyFree = iota
+	tallyNone = iota - 1
+	tallyFree
 	tallyHeld
 	tallyClaimed
 	tallyReturning
@@ -170,7 +171,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 	if o.Job == "" {
 		return alloc.PoolRebuilt{}, alloc.Errorf(alloc.CodeInvalidRequest, "a rebuild must name its job")
 	}
-	for range changeTries {
+	for try := range changeTries {
 		c, err := s.poolCondition(ctx, o.Pool)
 		if err != nil {
 			return alloc.PoolRebuilt{}, err
@@ -181,11 +182,18 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 			return alloc.PoolRebuilt{}, rebuildGiven(o.Pool)
 		case r.job == string(o.Job) && r.phase == rebuildDone:
 			return s.repeated(ctx, r, o.Step)
-		case !r.on() || r.job != string(o.Job):
+		case r.on() && r.job == string(o.Job):
+		case o.Step != "" && r.job != "":
+			return alloc.PoolRebuilt{}, rebuildGiven(o.Pool) // another has taken its place
+		case try > 0:
+			return alloc.PoolRebuilt{}, poolContended(o.Pool) // whether it is still to begin its caller has to look
+		default:
 			if err := s.beginRebuild(ctx, c, o); err != nil {
 				return alloc.PoolRebuilt{}, err
 			}
 			continue
+		}
+		switch {
 		case r.step == 0:
 			if err := s.markHead(ctx, c); err != nil {
 				return alloc.PoolRebuilt{}, err
@@ -240,5 +248,5 @@ func (s *Store) repeated(ctx context.Context, r *rebuilding, mark string) (alloc
 }
 
 func rebuildGiven(pool alloc.PoolName) *alloc.Error {
-	return alloc.Errorf(alloc.CodeJobEnded, "the rebuild of the pool %q by this job was abandoned; begin another one", pool)
+	return alloc.Errorf(alloc.CodeJobEnded, "the rebuild of the pool %q by this job is over; begin another one", pool)
 }

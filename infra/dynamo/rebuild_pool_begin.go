@@ -115,19 +115,17 @@ func (s *Store) beginRebuild(ctx context.Context, c *condition, o alloc.PoolRebu
 			Config: alloc.PoolConfig{Policy: o.Policy, FoldCase: o.FoldCase}.WithDefaults(),
 		}, token: string(alloc.NewToken())}
 	}
-	settings, err := s.mendSettings(ctx, c, h)
+	known, err := s.whatItIs(ctx, c, h)
 	if err != nil {
 		return err
 	}
-	known := *h
-	known.settings = settings
 	it := item(rebuildKey(o.Pool), Item{
 		AttrJob: string(o.Job), AttrState: rebuildOn, attrOld: c.oldSeries(), AttrSeries: 0, attrStep: int64(0), attrChange: c.rebuild.it.Int(attrChange) + 1,
 		AttrTail: int64(0), AttrBase: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0), attrScan: int64(scanItems), AttrDue: s.now().UnixMilli(),
 		attrSize: c.size(), attrPositions: make([]string, scanSegments),
 	})
 	maps.Copy(it, tally{}.in(map[string]any{}))
-	maps.Copy(it, copyOf(&known))
+	maps.Copy(it, known)
 	it[AttrSeries] = max(c.newestSeries()+1, s.now().Unix())
 	if given := c.rebuild.it.Str(attrGiven); given != "" {
 		it[attrGiven] = given
@@ -160,8 +158,14 @@ func (c *condition) size() int64 {
 	return max(0, n)
 }
 
-// mayBegin refuses a rebuild while another is on, unless nobody carries that on any more.
+// mayBegin refuses a rebuild while another is on, unless nobody carries that on any more, and one whose job has ended: who was at work on that
+// may have been frozen since. A job that ends meanwhile has ended its rebuild first, so the state is not as it was read.
 func (s *Store) mayBegin(ctx context.Context, c *condition, job alloc.JobID) error {
+	if own, err := s.Job(ctx, job); err == nil && own.State.Ended() {
+		return rebuildGiven(c.pool)
+	} else if err != nil && !alloc.Is(err, alloc.CodeJobNotFound) {
+		return err
+	}
 	other := c.rebuild.job
 	if !c.rebuild.on() || other == string(job) {
 		if c.head == nil || c.head.rebuild == "" || c.head.rebuild == other || c.head.rebuild == string(job) {
@@ -184,6 +188,15 @@ func (s *Store) mayBegin(ctx context.Context, c *condition, job alloc.JobID) err
 	return nil
 }
 
+// whatItIs is what a head says the pool is, for the rebuild's state.
+func (s *Store) whatItIs(ctx context.Context, c *condition, h *head) (Item, error) {
+	settings, err := s.mendSettings(ctx, c, h)
+	it := copyOf(h)
+	it[AttrSettings] = settings
+	delete(it, AttrSeries)
+	return it, err
+}
+
 // mendSettings puts the settings that the configuration names where they are lost and the copy has them, and returns
 // their name; "" where they are gone for good.
 func (s *Store) mendSettings(ctx context.Context, c *condition, h *head) (string, error) {
@@ -202,23 +215,29 @@ func (s *Store) mendSettings(ctx context.Context, c *condition, h *head) (string
 	return h.settings, s.keepSettings(ctx, c.pool, st)
 }
 
-// markHead marks the head, or makes it where it is lost, and says in the rebuild's state that this is done. Where something has
-// changed meanwhile, nothing is done.
+// markHead marks the head, or makes it where it is lost. Where it finds it marked, it says in the rebuild's state that this is done, and what the
+// pool is: nobody changes that from now on.
 func (s *Store) markHead(ctx context.Context, c *condition) error {
 	r := c.rebuild
 	if c.head == nil || c.head.rebuild != r.job {
-		marked, err := s.setMark(ctx, c)
-		if err != nil || !marked {
+		return s.setMark(ctx, c)
+	}
+	set := map[string]any{attrStep: int64(1)}
+	if h := c.configured(); h != nil {
+		known, err := s.whatItIs(ctx, c, h)
+		if err != nil {
 			return err
 		}
+		maps.Copy(set, known)
 	}
-	_, err := s.advance(ctx, r, map[string]any{attrStep: int64(1)})
+	_, err := s.advance(ctx, r, set)
 	return err
 }
 
-func (s *Store) setMark(ctx context.Context, c *condition) (marked bool, err error) {
+// setMark does nothing where the head, or the rebuild before it, is not any more as it was read.
+func (s *Store) setMark(ctx context.Context, c *condition) error {
 	r := c.rebuild
-	err = s.insist(ctx, func() error {
+	err := s.insist(ctx, func() error {
 		if c.item == nil {
 			return s.table.Put(ctx, r.madeHead(), Absent(AttrPK))
 		}
@@ -226,10 +245,10 @@ func (s *Store) setMark(ctx context.Context, c *condition) (marked bool, err err
 			All(Exists(AttrPK), c.item.is(AttrSeries), c.item.is(AttrRebuild), c.item.is(AttrAbandons), c.item.is(AttrPoolState)))
 		return err
 	})
-	if old, met := refusedBy(err); met {
-		return old.Str(AttrRebuild) == r.job, nil
+	if _, met := refusedBy(err); met {
+		return nil
 	}
-	return err == nil, err
+	return err
 }
 
 // madeHead is the head of a pool that had lost it, while it is rebuilt: it says what the pool is and has no queue.
@@ -248,6 +267,9 @@ func (r *rebuilding) headItem() Item {
 		if v, ok := r.it[name]; ok {
 			it[name] = v
 		}
+	}
+	if it[AttrSettings] == "" {
+		delete(it, AttrSettings)
 	}
 	return it
 }

@@ -8,56 +8,45 @@ import (
 	"idpool/alloc"
 )
 
-// batchState is what becomes of the IDs that a batch has put and nothing lists.
-type batchState struct {
-	open  bool // it was not carried to its end
-	fills bool // it may still let them go
-}
-
 // batchName names the batch that has put an ID.
 func batchName(it Item) string {
 	tag, _ := batchOf(it)
 	return it.Str(AttrJob) + "#" + tag
 }
 
-// knowBatches reads how far the batches are that have put IDs which are free or forgotten. It comes after the head was marked: so of a batch that
-// may let IDs go the record says so.
+// knowBatches reads of which batches, that have put IDs which are free, something may still be let go. It comes after the head was marked: so
+// the record of such a batch says so.
 func (c *stretchOf) knowBatches(ctx context.Context, items []Item) error {
 	var ask []Item
 	for _, it := range items {
-		state := it.Str(AttrState)
-		open := state == StateFree && it.Str(AttrPut) == "" || c.forgets && (state == StateForgotten || expired(it, c.s.now()))
-		if _, known := c.batches[batchName(it)]; open && !known {
-			c.batches[batchName(it)] = batchState{}
+		name := batchName(it)
+		if _, known := c.fills[name]; !known && it.Str(AttrState) == StateFree && it.Str(AttrPut) == "" {
+			c.fills[name] = false
 			ask = append(ask, it)
 		}
 	}
-	states, errs := make([]batchState, len(ask)), make([]error, len(ask))
-	each(len(ask), claimWidth, func(i int) { states[i], errs[i] = c.s.stateOfBatch(ctx, c.pool, ask[i]) })
+	fills, errs := make([]bool, len(ask)), make([]error, len(ask))
+	each(len(ask), claimWidth, func(i int) { fills[i], errs[i] = c.mayLetGo(ctx, ask[i]) })
 	for i, it := range ask {
-		c.batches[batchName(it)] = states[i]
+		c.fills[batchName(it)] = fills[i]
 	}
 	return firstOf(errs)
 }
 
-// stateOfBatch reads the records of the batches of an ID's job that have its tag. Where there is none, it may be lost, and all is to be feared.
-func (s *Store) stateOfBatch(ctx context.Context, pool alloc.PoolName, it Item) (st batchState, err error) {
+// mayLetGo reports whether the batch that has put the ID is one with UpTo that was not carried to its end. Where it has no
+// record, that may be lost.
+func (c *stretchOf) mayLetGo(ctx context.Context, it Item) (fills bool, err error) {
 	tag, _ := batchOf(it)
-	first := batchKey(it.Str(AttrJob), pool, tag)
+	first := batchKey(it.Str(AttrJob), c.pool, tag)
 	var page Page
-	err = s.insist(ctx, func() (err error) {
-		page, err = s.table.Query(ctx, Query{PK: first.PK, From: first.SK, To: first.SK + "~"})
+	err = c.s.insist(ctx, func() (err error) {
+		page, err = c.s.table.Query(ctx, Query{PK: first.PK, From: first.SK, To: first.SK + "~"})
 		return err
 	})
-	if len(page.Items) == 0 {
-		return batchState{open: true, fills: true}, err
-	}
 	for _, b := range page.Items {
-		if b.Str(AttrState) == batchOpen {
-			st.open, st.fills = true, st.fills || b.Int(AttrUpTo) > 0
-		}
+		fills = fills || b.Str(AttrState) == batchOpen && b.Int(AttrUpTo) > 0
 	}
-	return st, err
+	return fills || len(page.Items) == 0, err
 }
 
 // pin pins a free ID, so that its batch does not let it go. It reports whether it is to be listed: it is not loose.

@@ -177,26 +177,12 @@ func (p *rebuiltPage) after(r *rebuilding) map[string]any {
 	}
 	return r.counts.plus(p.counts).in(map[string]any{
 		attrStep: r.step + 1, AttrTail: r.tail + int64(len(open)), AttrBase: r.base + int64(len(settled)), AttrPublished: r.published + listed,
-		AttrSeeded: r.met + p.counted(), attrPositions: positions, attrScan: p.scan,
+		AttrSeeded: r.met + int64(len(p.entries)), attrPositions: positions, attrScan: p.scan,
 	})
 }
 
-// counted is how many IDs of the pool the page has met.
-func (p *rebuiltPage) counted() int64 { return int64(len(p.entries)) - p.forgotten() }
-
-// forgotten is how many of its entries are of IDs that the pool has forgotten, and are listed for the record of their batch.
-func (p *rebuiltPage) forgotten() int64 {
-	n := int64(len(p.entries))
-	for i, met := range p.counts {
-		if i != tallyLost {
-			n -= met
-		}
-	}
-	return max(0, n)
-}
-
 func (p *rebuiltPage) done(r *rebuilding, next string) alloc.PoolRebuilt {
-	return alloc.PoolRebuilt{Next: next, Met: alloc.Count(p.counted()), Tally: p.counts.of(), Total: alloc.Count(max(r.size, r.met))}
+	return alloc.PoolRebuilt{Next: next, Met: alloc.Count(len(p.entries)), Tally: p.counts.of(), Total: alloc.Count(max(r.size, r.met))}
 }
 
 // position is where a segment of the scan goes on: "" at its beginning, scanEnd at its end, else the key as it was given.

@@ -14,11 +14,10 @@ const (
 	scanSegments = 8
 	scanItems    = 500
 
-	// pageEntries and pageBytes are how much a step lists before it ends, and pageMost how much it may list at most, within an
-	// item's bound of 400 KB.
-	pageEntries = 4000
-	pageBytes   = 200 << 10
-	pageMost    = 300 << 10
+	// pageBytes is how much a step lists before it ends, unless it is as much as one round can bring; pageMost is how much it
+	// may list at most, within an item's bound of 400 KB.
+	pageBytes = 200 << 10
+	pageMost  = 300 << 10
 
 	// stepRounds and stepTime bound a step that meets little of the pool.
 	stepRounds = 20
@@ -32,7 +31,7 @@ type stretchOf struct {
 	forgets bool
 	page    *rebuiltPage
 	bytes   int
-	batches map[string]batchState // by job and tag
+	fills   map[string]bool // whether a batch may still let go what it has put, by job and tag
 }
 
 // scanStretch scans on from where the rebuild is, and says what is to be listed of it. Beside that it does what a pool needs that
@@ -40,7 +39,7 @@ type stretchOf struct {
 // IDs that chunks of the old series list. All of it may be done again.
 func (s *Store) scanStretch(ctx context.Context, r *rebuilding) (*rebuiltPage, error) {
 	c := &stretchOf{
-		rebuilding: r, s: s, forgets: r.it.Str(AttrPolicy) == string(alloc.PolicyForget), batches: map[string]batchState{},
+		rebuilding: r, s: s, forgets: r.it.Str(AttrPolicy) == string(alloc.PolicyForget), fills: map[string]bool{},
 		page: &rebuiltPage{positions: slices.Clone(r.positions), scan: max(1, r.scan)},
 	}
 	begun := s.now()
@@ -49,7 +48,7 @@ func (s *Store) scanStretch(ctx context.Context, r *rebuilding) (*rebuiltPage, e
 		if err != nil {
 			return nil, err
 		}
-		if full || done(c.page.positions) || len(c.page.entries) >= pageEntries || c.bytes >= pageBytes || s.now().Sub(begun) > stepTime {
+		if full || done(c.page.positions) || int64(len(c.page.entries)) >= scanSegments*r.scan || c.bytes >= pageBytes || s.now().Sub(begun) > stepTime {
 			break
 		}
 	}
@@ -148,12 +147,8 @@ func (c *stretchOf) judge(ctx context.Context, m *metStretch) (entries []entry, 
 		if strings.HasPrefix(it.Str(AttrSource), c.source()+"#") {
 			continue // listed where the chunk is met that has listed it
 		}
-		e, kind, listed := c.standing(id, it)
-		if !listed {
-			continue
-		}
-		entries = append(entries, e)
-		if kind < 0 {
+		e, kind := c.standing(id, it)
+		if entries = append(entries, e); kind == tallyNone {
 			continue
 		}
 		counts[kind]++
@@ -188,24 +183,25 @@ func (it Item) isOf(name string) bool {
 	return ok
 }
 
-// standing says how an ID is listed that is not free, and as what it counts; kind is −1 for one that the pool has forgotten, and is listed for
-// the record of its batch. One whose item cannot be read may be taken: it counts as claimed, and nobody gets it.
-func (c *stretchOf) standing(id alloc.ID, it Item) (e entry, kind int, listed bool) {
+// standing says how an ID is listed that is not free, and as what it counts. One that the pool has forgotten counts as nothing, and yet it may
+// come back as long as its item is there: the batch that took it may be giving it back. One whose item cannot be read may be
+// taken: it counts as claimed, and nobody gets it.
+func (c *stretchOf) standing(id alloc.ID, it Item) (e entry, kind int) {
 	tag, _ := batchOf(it)
 	l := listing{id, it.Int(AttrGeneration)}
 	e = entry{listing: l, tag: tag}
 	state := it.Str(AttrState)
 	switch {
 	case c.forgets && (state == StateForgotten || expired(it, c.s.now())):
-		return e, -1, c.batches[batchName(it)].open
+		return e, tallyNone
 	case state == StateReturning && it.isOf(AttrGeneration):
-		return entry{listing: listing{id, l.gen + 1}, tag: tag, open: true}, tallyReturning, true
+		return entry{listing: listing{id, l.gen + 1}, tag: tag, open: true}, tallyReturning
 	case state == StateHeld:
-		return e, tallyHeld, true
+		return e, tallyHeld
 	case state == StateRetired:
-		return e, tallyRetired, true
+		return e, tallyRetired
 	}
-	return e, tallyClaimed, true
+	return e, tallyClaimed
 }
 
 // free lists free IDs, but for those that are loose: these are left to their batch. What a batch might still let go is pinned
@@ -219,7 +215,7 @@ func (c *stretchOf) free(ctx context.Context, items []Item) (entries []entry, n 
 		tag, _ := batchOf(it)
 		entries[i] = entry{listing: listing{id, it.Int(AttrGeneration)}, tag: tag, open: true}
 		listed[i] = !loose(it)
-		if listed[i] && it.Str(AttrPut) == "" && c.batches[batchName(it)].fills {
+		if listed[i] && it.Str(AttrPut) == "" && c.fills[batchName(it)] {
 			listed[i], errs[i] = c.pin(ctx, entries[i].listing, it)
 		}
 	})

@@ -186,8 +186,9 @@ func (sd *seeding) known(ctx context.Context, id alloc.ID, it Item, put past, lo
 	case sd.owns(it):
 		return sd.own(ctx, l, it, look)
 	case put == byUs && (listed || sd.forget):
-		// Claimed and forgotten since, and perhaps seeded again by another.
-		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed}, nil
+		// Claimed and forgotten since, and perhaps seeded again by another. Whether it has counted before the pool was rebuilt,
+		// nothing tells; mostly it has, or it could not have been claimed.
+		return found{outcome: alloc.SeedAdded, listing: l, ours: true, count: !listed && sd.series == sd.head.series}, nil
 	case forgotten && put == byOthers:
 		return found{outcome: alloc.SeedDuplicate}, nil // this batch has had its turn with the ID
 	case loose(it) && look, forgotten && look:
