@@ -141,7 +141,9 @@ func (s *system) rebuildPools(t *testing.T) {
 			id, _, _ = strings.Cut(id, `"`)
 			call(t, s.first, 200, httpEvent("POST", on+"/release", fmt.Sprintf(`{"ids": [%q], "token": %q}`, id, said(t, held, "token"))))
 			s.carriedOn(t, by, s.madeJob(t, 202, on+"/audit", `{"sample": 50}`))
-			s.lose(t, "P#"+pool, "H")
+			if by == "worker" { // of a pool without a head the sweep fails, as it should, and the schedule's run with it
+				s.lose(t, "P#"+pool, "H")
+			}
 			call(t, s.admin, 200, httpEvent("GET", on+"/evidence", ""))
 			s.carriedOn(t, "worker", s.madeJob(t, 202, on+"/audit", `{}`))
 			s.carriedOn(t, by, s.madeJob(t, 202, on+"/rebuild", fmt.Sprintf(`{"why": "lost", "confirm": %q}`, pool)))
@@ -167,7 +169,11 @@ func (s *system) restore(t *testing.T, by, on string) {
 		lines := call(t, s.admin, 200, httpEvent("GET", path("jobs/%s/parts/0", log), "")).Body
 		confirm := strings.TrimPrefix(strings.TrimPrefix(what, path("pools/")), path("sequences/"))
 		body := func(source string) string {
-			return fmt.Sprintf(`{"source": %q, "point": "2026-11-30T00:00:00Z", "confirm": %q, "at_most": 1}`, source, confirm)
+			bound := ""
+			if source == "burn" && what == on {
+				bound = `, "at_most": 1`
+			}
+			return fmt.Sprintf(`{"source": %q, "point": "2026-11-30T00:00:00Z", "confirm": %q%s}`, source, confirm, bound)
 		}
 		job := s.madeJob(t, 201, what+"/restore", body("log"))
 		upload := httpEvent("PUT", path("jobs/%s/input/0", job), lines)
