@@ -18,6 +18,7 @@ type auditor struct {
 	steps [][]alloc.Finding
 	tries int
 	more  bool // a later try finds one more
+	vary  func(try int, a *alloc.AuditStep)
 }
 
 func (s *auditor) AuditPool(_ context.Context, _ alloc.PoolName, o alloc.AuditOrder) (alloc.AuditStep, error) {
@@ -32,7 +33,10 @@ func (s *auditor) AuditPool(_ context.Context, _ alloc.PoolName, o alloc.AuditOr
 	if s.more && s.tries > 1 {
 		a.Findings = append(a.Findings, finding(fmt.Sprintf("try-%d", s.tries)))
 	}
-	if k+1 < len(s.steps) {
+	if s.vary != nil {
+		s.vary(s.tries, &a)
+	}
+	if k+1 < len(s.steps) && a.Next == "" {
 		a.Next = fmt.Sprintf("step %d", k+1)
 	}
 	return a, nil
@@ -207,6 +211,52 @@ func TestAnAuditEndsWhateverFails(t *testing.T) {
 				}
 				wantActions(t, o.model, map[string]int{"pool.done-audit ok": 1})
 			})
+		})
+	}
+}
+
+// Of two tries of a step the first part stands, with where it led to; the part of a try that counts for nothing hides no later one.
+func TestOfTwoTriesTheFirstPartStands(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		again func(a *alloc.AuditStep) // what the second try of the first step finds
+		want  []string
+		count alloc.Count
+		tries int
+	}{
+		{
+			"the second leads elsewhere", func(a *alloc.AuditStep) { a.Findings, a.Next = findings(1, "other"), "step 2" },
+			[]string{"a-000", "b-000"}, 2, 4,
+		},
+		{
+			"the second finds nothing", func(a *alloc.AuditStep) { a.Findings = nil },
+			[]string{"a-000", "b-000"}, 1, 4,
+		},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			o, a := newAudit(t, findings(1, "a"), findings(1, "b"), nil)
+			a.vary = func(try int, step *alloc.AuditStep) {
+				if try == 2 {
+					c.again(step)
+				}
+			}
+			j, err := o.Audit(o.ctx, alloc.AuditRequest{Pool: pool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.store.SetPlan(alloctest.Script("ChangeJob", alloctest.Refused, alloctest.Refused)) // the done-mark, and the count of the try
+			if _, err := o.Tend(o.ctx); err != nil && !alloctest.Injected(err) {
+				t.Fatal(err)
+			}
+			o.store.SetPlan(nil)
+			got, found := o.finished(t, j.ID)
+			var on []string
+			for _, f := range found {
+				on = append(on, f.On)
+			}
+			if !slices.Equal(on, c.want) || got.Tally.Findings != c.count || a.tries != c.tries || got.Verdict != alloc.VerdictFindings {
+				t.Errorf("it shows %v after %d tries, want %v after %d; the job is %+v", on, a.tries, c.want, c.tries, got)
+			}
 		})
 	}
 }
