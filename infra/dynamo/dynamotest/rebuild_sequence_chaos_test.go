@@ -58,12 +58,19 @@ func (r *sequenceRun) harm(head dynamo.Item) {
 			r.mem.Drop(markKey)
 		}
 	case 4:
-		r.note("somebody removes the entry of the catalogue")
-		r.mem.Drop(entryKey)
+		if r.cut || r.hasLeased() { // else nothing would be left of the sequence, if its head goes too
+			r.note("somebody removes the entry of the catalogue")
+			r.mem.Drop(entryKey)
+		}
 	default:
 		r.note("somebody removes the record of the rebuild")
 		r.mem.Drop(rebuildKey)
 	}
+}
+
+// hasLeased reports whether the ledger shows a lease for good.
+func (r *sequenceRun) hasLeased() bool {
+	return slices.ContainsFunc(r.mem.Items(), func(it dynamo.Item) bool { return it.Str("pk") == "S#"+string(sequence)+"#L" && it.Bool("pr") })
 }
 
 // cutLedger removes what the ledger has up to the mark, and mostly sets the counter back into it. All processes end with it: one that
