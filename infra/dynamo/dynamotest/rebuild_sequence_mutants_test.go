@@ -8,7 +8,7 @@ import (
 )
 
 // Each condition of the way back of sequences, left out.
-var rebuildMutants = []mutant{
+var sequenceRebuildMutants = []mutant{
 	{
 		name: "a lease does not test that the counter stands at the mark", schedule: caseBelowMark,
 		call: weakened(isIncrement, func(c dynamo.Cond) dynamo.Cond {
@@ -81,8 +81,8 @@ func withoutOp(c dynamo.Cond, op dynamo.Op, attr string) dynamo.Cond {
 	return c
 }
 
-func TestMutantsOfRebuildsAreCaught(t *testing.T) {
-	for _, m := range rebuildMutants {
+func TestMutantsOfSequenceRebuildsAreCaught(t *testing.T) {
+	for _, m := range sequenceRebuildMutants {
 		t.Run(strings.ReplaceAll(m.name, ",", ""), func(t *testing.T) {
 			t.Parallel()
 			m.kind = rebuilds
