@@ -1,6 +1,7 @@
 package sql
 
 import (
+	dbsql "database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -215,7 +216,7 @@ func faultAt(t *testing.T, a attempt, content []byte, in form, n int) (hit, unkn
 // contents is what the tables hold of IDs, numbers and answers.
 func contents(t *testing.T, path string) (all string) {
 	t.Helper()
-	for _, query := range []string{
+	queries := []string{
 		`SELECT group_concat(id || state || generation || coalesce(token, '') || n, ' ') FROM (SELECT * FROM ids ORDER BY id)`,
 		`SELECT group_concat(hash || token) FROM claim_keys`,
 		`SELECT group_concat(low || '-' || high || token) FROM leases`,
@@ -231,8 +232,16 @@ func contents(t *testing.T, path string) (all string) {
 		`SELECT group_concat(id || hash, ' ') FROM (SELECT * FROM trail ORDER BY id)`,
 		`SELECT group_concat(month || last || hash) FROM months`,
 		`SELECT group_concat(id || record) FROM intents`,
-	} {
-		all += fmt.Sprintln(ask[string](t, path, `SELECT coalesce((`+query+`), '')`))
 	}
+	byHand(t, path, func(db *dbsql.DB) error {
+		for _, query := range queries {
+			var rows string
+			if err := db.QueryRowContext(t.Context(), `SELECT coalesce((`+query+`), '')`).Scan(&rows); err != nil {
+				return err
+			}
+			all += fmt.Sprintln(rows)
+		}
+		return nil
+	})
 	return all
 }
