@@ -79,26 +79,24 @@ func (a *auditing) records(ctx context.Context, keyed []ofID) (map[string]Item, 
 // keyFault says what is wrong with the record of an ID's key.
 func (a *auditing) keyFault(ctx context.Context, o ofID, it Item) (keyFault, error) {
 	now := a.s.now()
-	fault := func(kind alloc.FindingKind, remedy alloc.Remedy, why string) (keyFault, error) {
-		return keyFault{o, kind, remedy, why}, nil
-	}
+	fault := func(why string) (keyFault, error) { return keyFault{o, alloc.FindKey, alloc.RemedyNone, why}, nil }
 	kept := now.Before(fromMilli(o.it.Int(AttrTaken)).Add(alloc.KeyRetention - keyMargin))
 	r := decodeRecord(o.it.Str(AttrKey), it)
 	switch {
 	case it == nil && kept:
-		return fault(alloc.FindKey, alloc.RemedyNone, "it was taken with an Idempotency-Key, whose record is gone before its time")
+		return fault("it was taken with an Idempotency-Key, whose record is gone before its time")
 	case it == nil:
 		return keyFault{}, nil
 	case !it.isOf(AttrVersion) || r.token == "" || len(r.listings) != len(it.List(AttrListings)) || !slices.Contains([]string{RecordLive, RecordEnded, RecordVoid, RecordFailed}, r.state):
-		return fault(alloc.FindKey, alloc.RemedyNone, "it was taken with an Idempotency-Key, whose record cannot be read")
+		return fault("it was taken with an Idempotency-Key, whose record cannot be read")
 	case r.token != o.it.Str(AttrToken) && kept:
-		return fault(alloc.FindKey, alloc.RemedyNone, "it was taken with an Idempotency-Key, whose record is of another request")
+		return fault("it was taken with an Idempotency-Key, whose record is of another request")
 	case r.token != o.it.Str(AttrToken):
 		return keyFault{}, nil
 	case !slices.Contains(r.listings, o.listing):
-		return fault(alloc.FindKey, alloc.RemedyNone, "it was taken with an Idempotency-Key, whose record does not name it")
+		return fault("it was taken with an Idempotency-Key, whose record does not name it")
 	case r.state == RecordFailed:
-		return fault(alloc.FindKey, alloc.RemedyNone, "it was taken with an Idempotency-Key, whose record says that nothing is")
+		return fault("it was taken with an Idempotency-Key, whose record says that nothing is")
 	case r.state == RecordVoid:
 		return a.givenUp(ctx, o, r)
 	}
