@@ -112,7 +112,11 @@ func (s *Store) poolHead(ctx context.Context, name alloc.PoolName) (*head, error
 		return nil, err
 	}
 	if it != nil {
-		return decodeHead(name, it), nil
+		h := decodeHead(name, it)
+		if !h.whole() && !h.rebuilding {
+			return nil, poolDamaged(name) // what it says of the queue would make a full pool look empty
+		}
+		return h, nil
 	}
 	lost, err := s.wasMade(ctx, name)
 	switch {
