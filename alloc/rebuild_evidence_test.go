@@ -222,12 +222,10 @@ func TestAPlanNeverWraps(t *testing.T) {
 		left := alloc.Count(min(uint64(limit-start), 99)) + 1
 		w.lease(left)
 		w.watch()
-		counter := start + alloc.Number(left)
 		if rapid.Bool().Draw(rt, "lost") {
 			w.model.DropCounter(orders)
 		} else if rapid.Bool().Draw(rt, "set") {
-			counter = min(max(near.Draw(rt, "counter"), start), limit+1)
-			w.model.SetCounter(orders, counter)
+			w.model.SetCounter(orders, min(max(near.Draw(rt, "counter"), start), limit+1))
 		}
 		asks := alloc.RebuildRequest{Margin: alloc.Count(rapid.SampledFrom([]int64{0, 1, 1000, int64(alloc.MaxMargin)}).Draw(rt, "margin"))}
 		if rapid.Bool().Draw(rt, "reported") {

@@ -179,15 +179,15 @@ func burned(from, next Number) Count {
 
 // digest names the plan after all that it was made of.
 func (r Rebuild) digest(p RebuildPlan) string {
-	h := sha256.New()
 	l := r.Ledger
-	fmt.Fprintf(h, "1 %q %q %d %t %d %d %d %q|", r.Sequence, r.ID, r.Epoch, r.HasReported, r.Reported, r.Margin, r.Since.Unix(), r.Config.words())
-	fmt.Fprintf(h, "%d %d %d %d %d %d %d %d|", l.Entries, l.Unproven, l.Damaged, l.Blind, l.Overlaps, l.Highest, l.Epoch, l.Reach)
+	text := fmt.Sprintf("1 %q %q %d %t %d %d %d %q|", r.Sequence, r.ID, r.Epoch, r.HasReported, r.Reported, r.Margin, r.Since.Unix(), r.Config.words())
+	text += fmt.Sprintf("%d %d %d %d %d %d %d %d|", l.Entries, l.Unproven, l.Damaged, l.Blind, l.Overlaps, l.Highest, l.Epoch, l.Reach)
 	for _, s := range r.Sources {
-		fmt.Fprintf(h, "%s %t %d|", s.Kind, s.Known, s.Last)
+		text += fmt.Sprintf("%s %t %d|", s.Kind, s.Known, s.Last)
 	}
-	fmt.Fprintf(h, "%d %d %d %d", p.Floor, p.Next, p.Burned, p.Epoch)
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	text += fmt.Sprintf("%d %d %d %d", p.Floor, p.Next, p.Burned, p.Epoch)
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:16])
 }
 
 // remember looks at the samples of the sequence: of the day of the newest for where it stood, and with Since of the week before that for the rate.
