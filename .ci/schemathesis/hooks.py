@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import unicodedata
 
 import requests
@@ -49,6 +50,8 @@ FORMATS = {
 for name, strategy in FORMATS.items():
     schemathesis.openapi.format(name, strategy)
 
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")  # the lines of a log, as they are
+
 
 def whole(value):
     """JSON Schema takes 5.0 for an integer; idpool wants it written as 5."""
@@ -83,6 +86,34 @@ def filled(body):
     return body | {"generator": {"kind": kind} | kept | LEAST.get(kind, {}), "refill": {"low": 2, "target": 5}}
 
 
+def past(body):
+    """What is told of a rebuild or a restore lies behind us and within every sequence, and a restore has a source that there is."""
+    for name in ("since", "point"):
+        if name in body:
+            body = body | {name: "2026-01-01T00:00:00Z"}
+    if "reported" in body:
+        body = body | {"reported": "1"}
+    if body.get("source") == "table":
+        body = body | {"source": "log"}
+    if body.get("source") == "log":
+        body = {k: v for k, v in body.items() if k != "at_most"}
+    return body
+
+
+# What may be a name.
+NAME = re.compile("[a-z0-9][a-z0-9._-]{0,127}")
+
+
+def confirmed(operation, body, path):
+    """What is not done without its name being written once more has that of the path; at most so many are burned of a pool alone."""
+    if not isinstance(body, dict) or "confirm" not in body or not path:
+        return body
+    name = path.get("pool") or path.get("sequence")
+    if operation == "restoreSequence":
+        body = {k: v for k, v in body.items() if k != "at_most"}
+    return body | {"confirm": name}
+
+
 def consistent(body):
     """A number to begin with is not above the last one, a credential ends in the future, only a table has columns, and a generator fits."""
     if not isinstance(body, dict):
@@ -93,6 +124,9 @@ def consistent(body):
         body = {k: v for k, v in body.items() if k != "column"}
     if "expires_at" in body:
         body = body | {"expires_at": "2099-12-31T23:59:59Z"}
+    body = past(body)
+    if isinstance(body.get("config"), dict):
+        body = body | {"config": consistent(body["config"])}
     if "limit" in body:
         first, last = int(body.get("start", "1")), max(1, int(body["limit"]))
         body = body | {"limit": str(max(first, last))}
@@ -102,7 +136,8 @@ def consistent(body):
 # A pool and a sequence that have enough for every request, and the operations that would put an end to that: they get
 # what was made for them, each thing by two requests.
 STEADY = {"pool": "stock", "sequence": "bills"}
-UNSETTLING = {f"{what}{of}" for what in ["delete", "pause", "drain", "put"] for of in ["Pool", "Sequence"]}
+UNSETTLING = {f"{what}{of}" for what in ["delete", "pause", "drain", "put", "restore"] for of in ["Pool", "Sequence"]}
+UNSETTLING |= {f"{what}Rebuild" for what in ["plan", "apply", "resume", "cancel"]}
 MADE = itertools.count()
 last = {"pool": "pool-0", "sequence": "sequence-0"}
 
@@ -166,9 +201,11 @@ def map_case(context, case):
         path = at_home(operation, case.path_parameters)
         if path != case.path_parameters:
             case.path_parameters = path
+        if isinstance(case.body, dict) and NAME.fullmatch(str(case.body.get("confirm"))):
+            case.body = case.body | {"confirm": path.get("pool") or path.get("sequence")}
     if not good:
         return case
-    body = consistent(whole(case.body))
+    body = confirmed(operation, consistent(whole(case.body)), case.path_parameters)
     if operation == "previewPool" and isinstance(body, dict) and not body.get("generator"):
         body = body | {"generator": {"kind": "ulid"}, "refill": {"low": 2, "target": 5}}
         body = filled(body)
@@ -191,4 +228,5 @@ def map_case(context, case):
 def before_add_examples(context, examples):
     """Examples that are put together of those of members are no generator unless they fit; map_case does not come to them."""
     for case in examples:
-        case.body = consistent(case.body)
+        operation = case.operation.definition.raw["operationId"]
+        case.body = confirmed(operation, consistent(case.body), case.path_parameters)
