@@ -73,6 +73,16 @@ func (r *sequenceRun) hasLeased() bool {
 	return slices.ContainsFunc(r.mem.Items(), func(it dynamo.Item) bool { return it.Str("pk") == "S#"+string(sequence)+"#L" && it.Bool("pr") })
 }
 
+// isWhole reports whether nobody has damaged the head: else whoever sets the counter mends it.
+func isWhole(head dynamo.Item) bool {
+	for _, attr := range []string{attrLast, "ep", "lim", "beg"} {
+		if _, ok := head[attr].(int64); !ok {
+			return false
+		}
+	}
+	return head.Str(attrState) != ""
+}
+
 // cutLedger removes what the ledger has up to the mark, and mostly sets the counter back into it. All processes end with it: one that
 // goes on relies on what it knew of the mark a minute ago.
 func (r *sequenceRun) cutLedger() {
@@ -91,7 +101,7 @@ func (r *sequenceRun) cutLedger() {
 			r.mem.Drop(it.Key())
 		}
 	}
-	if it := r.mem.Item(counterKey); it != nil && r.chance(70) {
+	if it := r.mem.Item(counterKey); isWhole(it) && r.chance(70) {
 		it[attrLast] = int64(r.config.Start) - 1 + r.rng.Int64N(mark-int64(r.config.Start)+2)
 		r.note("and sets the last number leased to %d", it[attrLast])
 		r.mem.Set(it)

@@ -116,6 +116,9 @@ func (r *sequenceRun) edit() {
 		r.mem.Drop(counterKey)
 		return
 	}
+	if !isWhole(it) {
+		return
+	}
 	before := int64(r.config.Start) - 1
 	it[attrLast] = before + r.rng.Int64N(max(1, it.Int(attrLast)-before))
 	r.note("somebody sets the last number leased to %d", it[attrLast])
