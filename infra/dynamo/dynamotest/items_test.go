@@ -39,6 +39,7 @@ const (
 	kindChunk
 	kindReturn
 	kindRecord
+	kindRebuild // where the pool's rebuild is
 )
 
 func kindOf(k dynamo.Key) itemKind {
@@ -48,6 +49,8 @@ func kindOf(k dynamo.Key) itemKind {
 		return kindID
 	case k == dynamo.Key{PK: own, SK: "H"}:
 		return kindHead
+	case k == dynamo.Key{PK: own, SK: "M"}:
+		return kindRebuild
 	case strings.HasPrefix(k.PK, own+"#") && k.SK == "C":
 		return kindChunk
 	case k.PK == own+"#R":
@@ -85,6 +88,16 @@ func idKey(id alloc.ID) dynamo.Key {
 // chunkNumber is the place of a chunk in the queue.
 func chunkNumber(k dynamo.Key) int64 {
 	n, err := strconv.ParseInt(k.PK[strings.LastIndexByte(k.PK, '#')+1:], 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// chunkSeries is the series in which it stands.
+func chunkSeries(k dynamo.Key) int64 {
+	parts := strings.Split(k.PK, "#")
+	n, err := strconv.ParseInt(parts[len(parts)-2], 10, 64)
 	if err != nil {
 		panic(err)
 	}

@@ -24,6 +24,8 @@ type poolRun struct {
 	forms []func(*process)
 	extra alloc.Count // what the head counts as seeded beyond the truth
 
+	rebuilds *poolRebuilds // nil where the pool is never rebuilt
+
 	policy alloc.Policy
 	long   bool // goes on beyond the retention of keys
 	holds  bool // some claims are for a time only, and owners settle what they have
@@ -181,7 +183,7 @@ func (r *poolRun) claims(p *process, who string, o alloc.ClaimOrder, answered fu
 			}
 		case alloc.Is(err, alloc.CodeKeyEnded):
 			r.keyMayEnd(o)
-		case !slices.Contains(claimRefusals, alloc.CodeOf(err)):
+		case !slices.Contains(claimRefusals, alloc.CodeOf(err)) && !r.rebuilds.explain(err):
 			r.fail("%s: %v", who, err)
 		case unknown(err):
 			r.lost(o)
@@ -239,7 +241,7 @@ func (r *poolRun) seeds(p *process, b alloc.SeedBatch) *act {
 				continue
 			}
 			r.w.promised[id] = true
-			if mine && outcomes[i] == alloc.SeedAdded && it != nil && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
+			if !r.w.rebuilt.harmed && mine && outcomes[i] == alloc.SeedAdded && it != nil && stateOf(it) == alloc.StateFree && !slices.Contains(free, id) {
 				r.fail("%s: %s was added and cannot be claimed", b.Job, id)
 			}
 		}

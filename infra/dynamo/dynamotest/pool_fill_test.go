@@ -67,6 +67,9 @@ func (r *fillRun) fill(p *process) {
 // any more. Without it that takes an ID that comes back between two writes.
 func (r *fillRun) recount(*process) {
 	it := r.mem.Item(headKey)
+	if it == nil || it.Str(dynamo.AttrRebuild) != "" {
+		return
+	}
 	it[dynamo.AttrWindowFree] = int64(r.rng.IntN(r.size + 1))
 	r.mem.Set(it)
 	r.w.head = it
@@ -86,6 +89,7 @@ func (r *fillRun) run() {
 // settleFills shows that all is whole when nothing is under way: first with as much as was asked for, then with all.
 func (r *fillRun) settleFills() {
 	p := r.spawn()
+	r.rebuiltAtLast()
 	r.activate()
 	for _, b := range r.jobs {
 		r.quietly(r.seeds(p, b))

@@ -119,7 +119,11 @@ func (r *poolRun) settles(p *process, e alloc.Event, c alloc.Claim, ids []alloc.
 		if p.dead {
 			return
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case r.rebuilds.explain(err):
+			return
+		default:
 			r.settleRefused(a, order, err)
 			return
 		}

@@ -46,7 +46,7 @@ func (r *poolRun) walks() {
 
 // everListed tells whether a published chunk has the listing.
 func (w *poolWorld) everListed(l listing) bool {
-	for n := int64(0); n < w.head.Int(dynamo.AttrTail); n++ {
+	for n := -w.head.Int(dynamo.AttrBase); n < w.head.Int(dynamo.AttrTail); n++ {
 		if slices.Contains(listingsOf(w.chunks[n]), l) {
 			return true
 		}

@@ -33,12 +33,14 @@ type poolWorld struct {
 
 	writing sync.Mutex // one write at a time, so that what was there before it is known
 
-	ids       map[alloc.ID]dynamo.Item // the ID items
-	owner     map[listing]string       // the first token that took it
-	answered  map[listing]string       // which request it was answered to
-	tokens    map[string]string        // token of an answer -> its IDs in order
-	chunks    map[int64]dynamo.Item
-	head      dynamo.Item
+	ids       map[alloc.ID]dynamo.Item        // the ID items
+	owner     map[listing]string              // the first token that took it
+	answered  map[listing]string              // which request it was answered to
+	tokens    map[string]string               // token of an answer -> its IDs in order
+	chunks    map[int64]dynamo.Item           // of the head's series
+	series    map[int64]map[int64]dynamo.Item // of each
+	head      dynamo.Item                     // nil while it is lost
+	rebuilt   rebuiltBooks
 	promised  map[alloc.ID]bool // answered as known to the pool by a seeding
 	seeded    map[seeding]int   // how often a job has put an ID
 	attempts  map[string]int    // how often a job was begun
@@ -64,9 +66,11 @@ type moment struct {
 }
 
 func newPoolWorld(mem *Memory) *poolWorld {
+	chunks := map[int64]dynamo.Item{}
 	return &poolWorld{
+		series: map[int64]map[int64]dynamo.Item{1: chunks}, chunks: chunks,
 		mem: mem, saw: func(string) {}, ids: map[alloc.ID]dynamo.Item{}, owner: map[listing]string{}, answered: map[listing]string{},
-		tokens: map[string]string{}, chunks: map[int64]dynamo.Item{}, promised: map[alloc.ID]bool{},
+		tokens: map[string]string{}, promised: map[alloc.ID]bool{},
 		seeded: map[seeding]int{}, attempts: map[string]int{}, cameBack: map[listing]bool{}, again: map[listing]bool{}, expired: map[listing]bool{},
 		watchers: map[*act]*watch{}, owners: newOwners(),
 	}
@@ -143,7 +147,7 @@ func (w *poolWorld) wroteID(by *act, before, after dynamo.Item) {
 		}
 		w.cameBack[listing{id, wasG}] = true
 		w.saw("an ID that came back")
-		if !w.listed(l) {
+		if !w.listed(l) && !w.rebuilt.harmed {
 			w.fail("%s was freed at generation %d before it was published", id, g)
 		}
 		return
@@ -265,18 +269,26 @@ func (w *poolWorld) wroteChunk(before, after dynamo.Item) {
 		w.fail("the chunk %v was deleted", before.Key())
 	case w.voids(before, after):
 		w.saw("a chunk voided")
-		w.chunks[chunkNumber(after.Key())] = after
+		w.keep(after)
 	case before != nil && fmt.Sprint(before) != fmt.Sprint(after):
 		w.fail("the chunk %v was changed", before.Key())
 	default:
-		w.chunks[chunkNumber(after.Key())] = after
+		w.keep(after)
 	}
+}
+
+// keep keeps a chunk in the books of its series.
+func (w *poolWorld) keep(it dynamo.Item) {
+	series := chunkSeries(it.Key())
+	if w.series[series] == nil {
+		w.series[series] = map[int64]dynamo.Item{}
+	}
+	w.series[series][chunkNumber(it.Key())] = it
 }
 
 // wroteHead checks that the window only moves on, and that no listing of a free ID falls out of it.
 func (w *poolWorld) wroteHead(before, after dynamo.Item) {
-	if after == nil {
-		w.fail("the head was deleted")
+	if w.wroteRebuiltHead(before, after) {
 		return
 	}
 	w.head = after
