@@ -24,7 +24,9 @@ func atKey(pk, sk string) func(*bench, dynamo.Item) bool {
 }
 
 func inState(state string) func(*bench, dynamo.Item) bool {
-	return func(_ *bench, it dynamo.Item) bool { return strings.HasPrefix(it.Str("pk"), "I#p#") && it.Str("s") == state }
+	return func(_ *bench, it dynamo.Item) bool {
+		return strings.HasPrefix(it.Str("pk"), "I#p#") && it.Str("s") == state
+	}
 }
 
 func chunksFrom(attr, before string) func(*bench, dynamo.Item) bool {

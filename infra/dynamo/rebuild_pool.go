@@ -104,6 +104,14 @@ func (r *rebuilding) scanned() bool {
 	return true
 }
 
+// total is how many IDs there are in all, where that is known; 0 where there are more than was known, with those that a step has met.
+func (r *rebuilding) total(more int64) alloc.Count {
+	if r.met+more > r.size {
+		return 0
+	}
+	return alloc.Count(r.size)
+}
+
 // mark names the step that is next.
 func (r *rebuilding) mark() string { return stepMark(r.series, r.step) }
 
@@ -204,7 +212,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 			return s.repeated(ctx, r, o.Step)
 		}
 		if o.Step == "" {
-			return alloc.PoolRebuilt{Next: r.mark(), Total: alloc.Count(r.size)}, nil
+			return alloc.PoolRebuilt{Next: r.mark(), Total: r.total(0)}, nil
 		}
 		done, again, err := s.rebuildStep(ctx, r)
 		if err != nil || !again {
@@ -218,7 +226,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.PoolRebuilt, again bool, err error) {
 	if r.scanned() {
 		again, err = s.switchSeries(ctx, r)
-		return alloc.PoolRebuilt{Total: alloc.Count(r.size)}, again, err
+		return alloc.PoolRebuilt{Total: r.total(0)}, again, err
 	}
 	p, err := s.pageOf(ctx, r)
 	if err != nil {
@@ -238,7 +246,7 @@ func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.Pool
 func (s *Store) repeated(ctx context.Context, r *rebuilding, mark string) (alloc.PoolRebuilt, error) {
 	step, ok := r.asked(mark)
 	if !ok || step >= r.step {
-		return alloc.PoolRebuilt{Total: alloc.Count(r.size)}, nil // of a rebuild that is done, and only of that
+		return alloc.PoolRebuilt{Total: r.total(0)}, nil // of a rebuild that is done, and only of that
 	}
 	it, err := s.table.Get(ctx, rebuiltPageKey(r.pool, r.series, step))
 	if err != nil {

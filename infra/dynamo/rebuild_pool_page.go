@@ -182,7 +182,7 @@ func (p *rebuiltPage) after(r *rebuilding) map[string]any {
 }
 
 func (p *rebuiltPage) done(r *rebuilding, next string) alloc.PoolRebuilt {
-	return alloc.PoolRebuilt{Next: next, Met: alloc.Count(len(p.entries)), Tally: p.counts.of(), Total: alloc.Count(max(r.size, r.met))}
+	return alloc.PoolRebuilt{Next: next, Met: alloc.Count(len(p.entries)), Tally: p.counts.of(), Total: r.total(int64(len(p.entries)))}
 }
 
 // position is where a segment of the scan goes on: "" at its beginning, scanEnd at its end, else the key as it was given.

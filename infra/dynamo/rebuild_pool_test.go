@@ -8,7 +8,6 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/dynamo"
-	"idpool/infra/dynamo/dynamotest"
 )
 
 // rebuild rebuilds the pool in a new process, with the job given, and adds up what the steps have met.
@@ -327,5 +326,3 @@ func TestWhatAScanReadsCannotBreakIt(t *testing.T) {
 		t.Errorf("claimed %v, want the one that is whole", got)
 	}
 }
-
-var _ = dynamotest.None
