@@ -113,9 +113,9 @@ func (h *sequenceHead) leased(o alloc.LeaseOrder, token alloc.Token, at time.Tim
 	}
 }
 
-// floor is the number below which the counter cannot stand in this epoch: the mark, what this process has seen itself, and what was before
-// the first number, of the sequence and of the epoch.
-func (h *sequenceHead) floor() int64 { return max(h.last, h.mark, h.base, int64(h.Config.Start)-1) }
+// floor is the number below which the counter cannot stand in this epoch: the mark, what this process has seen itself, and what is before
+// the first number.
+func (h *sequenceHead) floor() int64 { return max(h.last, h.mark, int64(h.Config.Start)-1) }
 
 // mayTake is the condition of an increment: the sequence is what h says, and the range ends at its limit at most and begins
 // above all that is known to be used. A condition cannot add, hence the test that the limit is still the one that the bound was

@@ -91,7 +91,7 @@ func (s *Store) prove(ctx context.Context, l lease) error {
 // the proven one too, and the same argument keeps it from ever being proven.
 //
 // A record that cannot be read may stand for anything above where it begins, and refuses the range. But one that begins at or below the
-// base of the epoch does not: whoever rebuilt the sequence has taken all that as used.
+// base of the epoch does not refuse one above it: whoever rebuilt the sequence has taken all that as used.
 func (s *Store) walk(ctx context.Context, l lease) error {
 	q := Query{PK: ledgerPK(l.sequence), To: ledgerSK(l.end), Descending: true, Limit: proofPage}
 	own := false
@@ -128,7 +128,7 @@ func (s *Store) walk(ctx context.Context, l lease) error {
 func (l lease) apartFrom(it Item) (proven bool, err error) {
 	end, ok := it["end"].(int64)
 	switch {
-	case ok && end >= l.start, !ok && it.Str("sk") > ledgerSK(l.base):
+	case ok && end >= l.start, !ok && (l.start <= l.base || it.Str("sk") > ledgerSK(l.base)):
 		return false, errOverlap
 	}
 	return ok && it.Bool("pr"), nil
@@ -188,7 +188,7 @@ func (s *Store) stop(ctx context.Context, l lease) error {
 // stopFrozen is stop of a sequence that a rebuild has frozen meanwhile: what it goes back to, if it is not rebuilt, is stopped. The
 // record stays, for the rebuild to see.
 func (s *Store) stopFrozen(ctx context.Context, l lease) error {
-	_, done, err := s.changeHead(ctx, l.sequence, map[string]any{"was": string(alloc.SequenceStopped)},
+	_, done, err := s.changeHead(ctx, l.sequence, map[string]any{"met": true},
 		All(Eq("ep", int64(l.epoch)), Eq("st", string(alloc.SequenceFrozen)), Exists("was")))
 	switch {
 	case err != nil:

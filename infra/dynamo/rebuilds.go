@@ -158,7 +158,7 @@ func (s *Store) Freeze(ctx context.Context, name alloc.SequenceName, rebuild all
 		}
 		return nil, Update{
 			Set:    map[string]any{"st": string(alloc.SequenceFrozen), "rb": string(rebuild), "was": string(was.State)},
-			Remove: []string{"shr"},
+			Remove: []string{"shr", "met"},
 		}, nil, nil
 	})
 	return was, err
@@ -177,7 +177,8 @@ func (h *sequenceHead) before() alloc.Sequence {
 	return q
 }
 
-// Thaw implements alloc.Rebuilds. What was stopped, and was not restarted, stays so.
+// Thaw implements alloc.Rebuilds. Where a lease that was under way has shown meanwhile that the counter is no good, and it was not
+// restarted, the sequence is stopped.
 func (s *Store) Thaw(ctx context.Context, name alloc.SequenceName, rebuild alloc.JobID, to alloc.SequenceState, share int) (alloc.Sequence, error) {
 	return s.step(ctx, name, func(w *wreck) (*alloc.Sequence, Update, []Cond, error) {
 		h := w.whole
@@ -189,14 +190,14 @@ func (s *Store) Thaw(ctx context.Context, name alloc.SequenceName, rebuild alloc
 			return &h.Sequence, Update{}, nil, nil // a repeat
 		case rebuild == "" || !h.isOn(rebuild):
 			return nil, Update{}, nil, rebuildStep(name)
-		case h.was == alloc.SequenceStopped:
+		case h.met:
 			to = alloc.SequenceStopped
 		}
-		u := Update{Set: map[string]any{"st": string(to), "re": string(rebuild)}, Remove: []string{"was", "shr"}}
+		u := Update{Set: map[string]any{"st": string(to), "re": string(rebuild)}, Remove: []string{"was", "met", "shr"}}
 		if to == alloc.SequenceResuming {
-			u = Update{Set: map[string]any{"st": string(to), "shr": int64(share)}, Remove: []string{"was"}}
+			u = Update{Set: map[string]any{"st": string(to), "shr": int64(share)}, Remove: []string{"was", "met"}}
 		}
-		return nil, u, []Cond{Eq("rb", string(rebuild)), asRead(w.head, "was")}, nil
+		return nil, u, []Cond{Eq("rb", string(rebuild)), asRead(w.head, "was", "met")}, nil
 	})
 }
 
@@ -220,7 +221,7 @@ func (s *Store) Restart(ctx context.Context, o alloc.RestartOrder) (alloc.Sequen
 			return alloc.Sequence{}, rebuildStep(o.Sequence)
 		default:
 			set := map[string]any{"last": before(o.Next), "base": before(o.Next), "ep": int64(o.To), "t": string(alloc.NewToken())}
-			h, done, err = s.changeStep(ctx, h, Update{Set: set, Remove: []string{"was"}}, Eq("rb", string(o.Rebuild)), Le("last", before(o.Next)))
+			h, done, err = s.changeStep(ctx, h, Update{Set: set, Remove: []string{"was", "met"}}, Eq("rb", string(o.Rebuild)), Le("last", before(o.Next)))
 		}
 		if err != nil {
 			return alloc.Sequence{}, err

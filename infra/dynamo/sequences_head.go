@@ -24,6 +24,7 @@ import (
 //	rb   the rebuild that froze it last            re  the rebuild that let it go last
 //	rt   a fresh token of each step of a rebuild: a write of one that comes late fails
 //	was  of a frozen one: the state before; absent once the counter was restarted       shr  of a resuming one: percent of the callers
+//	met  of a frozen one: a lease that was under way has met another's numbers; as was
 //	base last number before the first of the epoch: numbers up to it are given up or somebody's, whatever the ledger says
 type sequenceHead struct {
 	alloc.Sequence
@@ -34,6 +35,7 @@ type sequenceHead struct {
 	ended alloc.JobID // re
 	step  string      // rt
 	was   alloc.SequenceState
+	met   bool
 	base  int64
 
 	// mark is a number that was known to be used at markAt, by the high-water mark; noMark for none.
@@ -130,12 +132,12 @@ func isSequenceState(st string) bool {
 func readHead(name alloc.SequenceName, it Item) (*sequenceHead, error) {
 	config, version, ok := configOf(it)
 	if !ok || !hasNumbers(it, headNumbers) || !isSequenceState(it.Str("st")) || it.Int("ep") < 1 ||
-		!absentOr[string](it, "t", "rb", "re", "rt", "was") || !absentOr[int64](it, "born", "shr", "base") {
+		!absentOr[string](it, "t", "rb", "re", "rt", "was") || !absentOr[int64](it, "born", "shr", "base") || !absentOr[bool](it, "met") {
 		return nil, alloc.Stopped(name)
 	}
 	h := &sequenceHead{
 		last: it.Int("last"), t: it.Str("t"), froze: alloc.JobID(it.Str("rb")), ended: alloc.JobID(it.Str("re")), step: it.Str("rt"),
-		was: alloc.SequenceState(it.Str("was")), base: noMark, mark: noMark,
+		was: alloc.SequenceState(it.Str("was")), met: it.Bool("met"), base: noMark, mark: noMark,
 	}
 	if base, ok := it["base"].(int64); ok {
 		h.base = base

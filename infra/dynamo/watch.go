@@ -80,7 +80,7 @@ func (s *Store) headOf(ctx context.Context, name alloc.SequenceName, it, entry I
 // the head: so why is the condition that is still to hold when the sequence is stopped. Of an epoch before the head's an entry
 // says nothing: what was leased then and not entered until now is to be refused by its proof.
 func (h *sequenceHead) behind(mark highWater, entries []Item) (behind bool, why Cond) {
-	used, epoch := max(mark.last, h.base), mark.epoch
+	used, epoch := mark.last, mark.epoch
 	for _, it := range entries {
 		at := alloc.Epoch(it.Int("ep"))
 		if at >= h.Epoch {
