@@ -47,7 +47,8 @@ type RefillStanding struct {
 type SequenceStanding struct {
 	Sequence SequenceName
 	State    SequenceState
-	Left     Count // numbers
+	Left     Count  // numbers
+	Next     Number // lowest that is not leased; 0 where the position is not to be trusted
 	Forecast Forecast
 }
 

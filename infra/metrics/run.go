@@ -141,10 +141,14 @@ func Pool(p alloc.PoolStanding) []Value {
 
 // Sequence is the numbers of one sequence.
 func Sequence(s alloc.SequenceStanding) []Value {
-	return []Value{
+	values := []Value{
 		{"left", "Count", float64(s.Left), false, "Numbers that are left."},
 		{"runway_hours", "None", runway(s.Forecast), false, "Hours until the sequence overflows at its rate; 87600 for never."},
 	}
+	if s.State != alloc.SequenceStopped && s.State != alloc.SequenceFrozen {
+		values = append(values, Value{"position", "None", float64(s.Next), false, "Lowest number that is not leased, exact up to 2^53. It is kept where a restore of the table does not reach."})
+	}
+	return values
 }
 
 // Lines returns what is to be logged of a run beside its own event, each element as the attributes of one line: the numbers of
