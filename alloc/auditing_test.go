@@ -226,11 +226,13 @@ func TestOfTwoTriesTheFirstPartStands(t *testing.T) {
 	}{
 		{
 			"the second leads elsewhere", func(a *alloc.AuditStep) { a.Findings, a.Next = findings(1, "other"), "step 2" },
-			[]string{"a-000", "b-000"}, 2, 4,
+			[]string{"a-000", "b-000"},
+			2, 4,
 		},
 		{
 			"the second finds nothing", func(a *alloc.AuditStep) { a.Findings = nil },
-			[]string{"a-000", "b-000"}, 1, 4,
+			[]string{"a-000", "b-000"},
+			1, 4,
 		},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -179,14 +180,15 @@ func burned(from, next Number) Count {
 
 // digest names the plan after all that it was made of.
 func (r Rebuild) digest(p RebuildPlan) string {
+	var text strings.Builder
 	l := r.Ledger
-	text := fmt.Sprintf("1 %q %q %d %t %d %d %d %q|", r.Sequence, r.ID, r.Epoch, r.HasReported, r.Reported, r.Margin, r.Since.Unix(), r.Config.words())
-	text += fmt.Sprintf("%d %d %d %d %d %d %d %d|", l.Entries, l.Unproven, l.Damaged, l.Blind, l.Overlaps, l.Highest, l.Epoch, l.Reach)
+	fmt.Fprintf(&text, "1 %q %q %d %t %d %d %d %q|", r.Sequence, r.ID, r.Epoch, r.HasReported, r.Reported, r.Margin, r.Since.Unix(), r.Config.words())
+	fmt.Fprintf(&text, "%d %d %d %d %d %d %d %d|", l.Entries, l.Unproven, l.Damaged, l.Blind, l.Overlaps, l.Highest, l.Epoch, l.Reach)
 	for _, s := range r.Sources {
-		text += fmt.Sprintf("%s %t %d|", s.Kind, s.Known, s.Last)
+		fmt.Fprintf(&text, "%s %t %d|", s.Kind, s.Known, s.Last)
 	}
-	text += fmt.Sprintf("%d %d %d %d", p.Floor, p.Next, p.Burned, p.Epoch)
-	h := sha256.Sum256([]byte(text))
+	fmt.Fprintf(&text, "%d %d %d %d", p.Floor, p.Next, p.Burned, p.Epoch)
+	h := sha256.Sum256([]byte(text.String()))
 	return hex.EncodeToString(h[:16])
 }
 

@@ -110,7 +110,7 @@ func rare() map[string][]access {
 		"WorkerFunction": append([]access{{"sqs:SendMessage", theQueue}, {"UpdateItem", "I#pool#id"}}, alone...),
 		// A lease of numbers that its ledger contradicts is taken back: it takes a counter that was set back between two runs, and no mark yet.
 		"AllocateFunction": {{"DeleteItem", "S#sequence#L"}},
-		"RefillFunction": append([]access{{"DeleteItem", "S#sequence#L"}}, alone...),
+		"RefillFunction":   append([]access{{"DeleteItem", "S#sequence#L"}}, alone...),
 	}
 }
 

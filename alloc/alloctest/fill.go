@@ -35,8 +35,8 @@ func fill(v reflect.Value, n *int, at time.Time) {
 			v.Set(reflect.ValueOf(at.Add(time.Duration(*n) * time.Second)))
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i), n, at)
+		for _, field := range v.Fields() {
+			fill(field, n, at)
 		}
 	default:
 		panic(fmt.Sprintf("fill does not know how to fill a %s", v.Type()))

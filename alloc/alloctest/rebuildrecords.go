@@ -32,8 +32,8 @@ var rebuildRecordCases = []testCase{
 	}},
 	{"a change from another version is refused with the present one, and changes nothing", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
-		r := w.changeRebuild(0, alloc.Rebuild{Sequence: "s", ID: "one", Change: "a", Step: alloc.RebuildGathering})
-		r = w.changeRebuild(1, alloc.Rebuild{Sequence: "s", ID: "one", Change: "b", Step: alloc.RebuildPlanned})
+		w.changeRebuild(0, alloc.Rebuild{Sequence: "s", ID: "one", Change: "a", Step: alloc.RebuildGathering})
+		r := w.changeRebuild(1, alloc.Rebuild{Sequence: "s", ID: "one", Change: "b", Step: alloc.RebuildPlanned})
 		for _, from := range []alloc.Version{0, 1, 3, 100} {
 			_, err := w.open().ChangeRebuild(w.Context(), from, alloc.Rebuild{Sequence: "s", ID: "two", Change: "c", Step: alloc.RebuildDone})
 			e := w.wantError(err, alloc.CodeVersionMismatch, "ChangeRebuild from another version")

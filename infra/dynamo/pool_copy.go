@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"maps"
 
 	"idpool/alloc"
 )
@@ -22,9 +23,7 @@ func copyOf(h *head) Item {
 		AttrPoolState: string(h.pool.State), AttrVersion: int64(h.pool.Version), AttrBorn: h.pool.Created.UnixMilli(), AttrToken: h.token,
 		AttrSeries: h.series,
 	}
-	for name, v := range configItem(h.pool.Config, h.settings) {
-		it[name] = v
-	}
+	maps.Copy(it, configItem(h.pool.Config, h.settings))
 	return it
 }
 

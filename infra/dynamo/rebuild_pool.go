@@ -125,17 +125,17 @@ func (r *rebuilding) asked(mark string) (step int64, ok bool) {
 }
 
 // advance says that the step is done and sets what has come of it, if it is still the one that is next. Where it is not, another has done it.
-func (s *Store) advance(ctx context.Context, r *rebuilding, set map[string]any) (moved bool, err error) {
+func (s *Store) advance(ctx context.Context, r *rebuilding, set map[string]any) error {
 	set[AttrDue] = s.now().UnixMilli()
-	err = s.insist(ctx, func() error {
+	err := s.insist(ctx, func() error {
 		_, err := s.table.Update(ctx, rebuildKey(r.pool), Update{Set: set, Add: map[string]int64{attrChange: 1}, Quiet: true},
 			All(Eq(AttrJob, r.job), Eq(AttrSeries, r.series), Eq(AttrState, rebuildOn), Eq(attrStep, r.step)))
 		return err
 	})
 	if _, met := refusedBy(err); met {
-		return true, nil
+		return nil
 	}
-	return false, err
+	return err
 }
 
 // tally counts IDs, in the order of tallyAttrs.
@@ -235,7 +235,7 @@ func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.Pool
 	if err := s.putChunks(ctx, r, p); err != nil {
 		return alloc.PoolRebuilt{}, false, err
 	}
-	if _, err := s.advance(ctx, r, p.after(r)); err != nil {
+	if err := s.advance(ctx, r, p.after(r)); err != nil {
 		return alloc.PoolRebuilt{}, false, err
 	}
 	// Where another has moved it on, that was by this very page.

@@ -230,7 +230,7 @@ func (s *Store) markHead(ctx context.Context, c *condition) error {
 		}
 		maps.Copy(set, known)
 	}
-	_, err := s.advance(ctx, r, set)
+	err := s.advance(ctx, r, set)
 	return err
 }
 

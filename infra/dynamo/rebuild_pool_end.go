@@ -62,7 +62,7 @@ func (r *rebuilding) switched(old Item, now int64) Item {
 
 // endRebuild says that the rebuild is done.
 func (s *Store) endRebuild(ctx context.Context, r *rebuilding) error {
-	if _, err := s.advance(ctx, r, map[string]any{AttrState: rebuildDone}); err != nil {
+	if err := s.advance(ctx, r, map[string]any{AttrState: rebuildDone}); err != nil {
 		return err
 	}
 	s.copyAfter(ctx, &head{pool: alloc.Pool{Name: r.pool}})
@@ -75,7 +75,7 @@ func (s *Store) beginAgain(ctx context.Context, r *rebuilding) error {
 		AttrSeries: max(r.series+1, s.now().Unix()), attrStep: int64(0), AttrTail: int64(0), AttrBase: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0),
 		attrOld: int64(0), attrPositions: make([]string, scanSegments),
 	})
-	_, err := s.advance(ctx, r, empty)
+	err := s.advance(ctx, r, empty)
 	return err
 }
 

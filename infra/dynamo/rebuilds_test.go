@@ -20,8 +20,8 @@ func setAll(v reflect.Value, n *int64) {
 	case v.Type() == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Unix(1_800_000_000+*n, *n).UTC()))
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			setAll(v.Field(i), n)
+		for _, field := range v.Fields() {
+			setAll(field, n)
 		}
 	case v.Kind() == reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))

@@ -191,24 +191,40 @@ func TestTheAuditFindsEachKindThatIsPlanted(t *testing.T) {
 			s.remove(chunkItem(0))
 			return chunkItem(0).PK
 		}, alloc.FindChunk, alloc.RemedyRebuild, nil},
-		{"a chunk in use is gone", func(s *auditStage) string { s.remove(chunkItem(7)); return chunkItem(7).PK },
-			alloc.FindChunk, alloc.RemedyRebuild, []alloc.FindingKind{alloc.FindUnlisted, alloc.FindUnlisted}},
+		{
+			"a chunk in use is gone", func(s *auditStage) string { s.remove(chunkItem(7)); return chunkItem(7).PK },
+			alloc.FindChunk, alloc.RemedyRebuild,
+			[]alloc.FindingKind{alloc.FindUnlisted, alloc.FindUnlisted},
+		},
 		{"a listing of a chunk cannot be read", func(s *auditStage) string {
 			s.change(chunkItem(7), func(it dynamo.Item) { it.List(dynamo.AttrListings)[0] = "?" })
 			return chunkItem(7).PK
 		}, alloc.FindChunk, alloc.RemedyRebuild, []alloc.FindingKind{alloc.FindUnlisted}},
-		{"a chunk says another sum of those before it", func(s *auditStage) string { s.set(chunkItem(7), dynamo.AttrBefore, int64(3)); return chunkItem(7).PK },
-			alloc.FindChunk, alloc.RemedyRebuild, nil},
-		{"the head has counted one ID too many", func(s *auditStage) string { s.set(headItem, dynamo.AttrSeeded, int64(size+1)); return string(pool) },
-			alloc.FindCounts, alloc.RemedyRebuild, nil},
-		{"the head has counted one listing too few", func(s *auditStage) string { s.set(headItem, dynamo.AttrPublished, int64(size-1)); return string(pool) },
-			alloc.FindCounts, alloc.RemedyRebuild, nil},
-		{"the head has counted one retirement too many", func(s *auditStage) string { s.set(headItem, dynamo.AttrRetired, int64(1)); return string(pool) },
-			alloc.FindCounts, alloc.RemedyRebuild, nil},
-		{"an ID that is listed has no item", func(s *auditStage) string { s.remove(idItem("id-7")); return "id-7" },
-			alloc.FindLostID, alloc.RemedyRebuild, []alloc.FindingKind{alloc.FindCounts}},
-		{"an ID is free in a life that nobody has listed", func(s *auditStage) string { s.set(idItem("id-7"), dynamo.AttrGeneration, int64(5)); return "id-7" },
-			alloc.FindUnlisted, alloc.RemedyRebuild, nil},
+		{
+			"a chunk says another sum of those before it", func(s *auditStage) string { s.set(chunkItem(7), dynamo.AttrBefore, int64(3)); return chunkItem(7).PK },
+			alloc.FindChunk, alloc.RemedyRebuild, nil,
+		},
+		{
+			"the head has counted one ID too many", func(s *auditStage) string { s.set(headItem, dynamo.AttrSeeded, int64(size+1)); return string(pool) },
+			alloc.FindCounts, alloc.RemedyRebuild, nil,
+		},
+		{
+			"the head has counted one listing too few", func(s *auditStage) string { s.set(headItem, dynamo.AttrPublished, int64(size-1)); return string(pool) },
+			alloc.FindCounts, alloc.RemedyRebuild, nil,
+		},
+		{
+			"the head has counted one retirement too many", func(s *auditStage) string { s.set(headItem, dynamo.AttrRetired, int64(1)); return string(pool) },
+			alloc.FindCounts, alloc.RemedyRebuild, nil,
+		},
+		{
+			"an ID that is listed has no item", func(s *auditStage) string { s.remove(idItem("id-7")); return "id-7" },
+			alloc.FindLostID, alloc.RemedyRebuild,
+			[]alloc.FindingKind{alloc.FindCounts},
+		},
+		{
+			"an ID is free in a life that nobody has listed", func(s *auditStage) string { s.set(idItem("id-7"), dynamo.AttrGeneration, int64(5)); return "id-7" },
+			alloc.FindUnlisted, alloc.RemedyRebuild, nil,
+		},
 		{"a claimed ID was made free by hand", func(s *auditStage) string {
 			c := s.claim(order(2, ""))
 			s.sweep() // its chunk is passed
@@ -223,8 +239,10 @@ func TestTheAuditFindsEachKindThatIsPlanted(t *testing.T) {
 			}
 			return "by-hand"
 		}, alloc.FindUnlisted, alloc.RemedyRebuild, []alloc.FindingKind{alloc.FindCounts}},
-		{"an ID's state is no state", func(s *auditStage) string { s.set(idItem("id-7"), dynamo.AttrState, "?"); return "id-7" },
-			alloc.FindDamagedID, alloc.RemedyNone, nil},
+		{
+			"an ID's state is no state", func(s *auditStage) string { s.set(idItem("id-7"), dynamo.AttrState, "?"); return "id-7" },
+			alloc.FindDamagedID, alloc.RemedyNone, nil,
+		},
 		{"an ID has no generation", func(s *auditStage) string {
 			s.change(idItem("id-7"), func(it dynamo.Item) { delete(it, dynamo.AttrGeneration) })
 			return "id-7"

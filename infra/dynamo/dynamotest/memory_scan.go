@@ -62,7 +62,7 @@ type scanOrder [4096][]string
 
 func hashOf(pk string) uint32 {
 	h := fnv.New32a()
-	h.Write([]byte(pk)) //nolint:errcheck // a hash never fails
+	h.Write([]byte(pk))
 	return h.Sum32() * 2654435761
 }
 
