@@ -230,8 +230,7 @@ func (s *Store) markHead(ctx context.Context, c *condition) error {
 		}
 		maps.Copy(set, known)
 	}
-	err := s.advance(ctx, r, set)
-	return err
+	return s.advance(ctx, r, set)
 }
 
 // setMark does nothing where the head, or the rebuild before it, is not any more as it was read.

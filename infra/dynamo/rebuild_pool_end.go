@@ -75,8 +75,7 @@ func (s *Store) beginAgain(ctx context.Context, r *rebuilding) error {
 		AttrSeries: max(r.series+1, s.now().Unix()), attrStep: int64(0), AttrTail: int64(0), AttrBase: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0),
 		attrOld: int64(0), attrPositions: make([]string, scanSegments),
 	})
-	err := s.advance(ctx, r, empty)
-	return err
+	return s.advance(ctx, r, empty)
 }
 
 // AbandonRebuild implements alloc.Repairs.
