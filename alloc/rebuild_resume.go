@@ -69,6 +69,10 @@ func (b rebuilding) serve(ctx context.Context, r Rebuild) error {
 		state, share = r.after(), 0
 	}
 	q, err := b.store.Thaw(ctx, r.Sequence, r.ID, state, share)
+	if err == nil && q.State != SequenceStopped {
+		// The mark is raised to where the plan begins: a counter that is set back into what the plan has left out, which is in no ledger, is noticed too.
+		q, err = b.store.Watch(ctx, r.Sequence)
+	}
 	if err == nil && q.State == SequenceStopped || Is(err, CodeRebuildStep) {
 		return r.notAtStep("cannot go on: the sequence has stopped again since; plan another")
 	}
