@@ -215,7 +215,7 @@ func TestC13ADamagedCounterIsAsBadAsALostOne(t *testing.T) {
 
 func TestACreationThatWasCutOffGoesOn(t *testing.T) {
 	onTables(t, func(t *testing.T, table dynamo.Table) {
-		for n := range 4 { // of the entry, the look at the ledger, the head, the mark
+		for n := range 5 { // of the entry, the looks at the ledger and the high-water mark, the head, the mark of the catalogue
 			name := alloc.SequenceName(string(rune('a' + n)))
 			cut := dynamotest.NewFaults(table, nil)
 			cut.Plan(dynamotest.Nth(n, func(dynamotest.Call) bool { return true }, dynamotest.AppliedButFailed))
@@ -235,7 +235,7 @@ func TestACreationThatWasCutOffGoesOn(t *testing.T) {
 func TestACreationCutOffAfterItsHeadDoesNotBeginAnewWhenThatIsLost(t *testing.T) {
 	onTables(t, func(t *testing.T, table dynamo.Table) {
 		cut := dynamotest.NewFaults(table, nil)
-		cut.Plan(dynamotest.Nth(3, func(dynamotest.Call) bool { return true }, dynamotest.Refused)) // the mark
+		cut.Plan(dynamotest.Nth(4, func(dynamotest.Call) bool { return true }, dynamotest.Refused)) // the mark of the catalogue
 		_, _, err := process(t, cut).CreateSequence(t.Context(), "s", alloc.SequenceConfig{}.WithDefaults())
 		refused(t, err, alloc.CodeUnavailable)
 		lease(t, process(t, table), order(10))
