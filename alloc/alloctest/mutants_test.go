@@ -39,8 +39,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 func TestRunModelCatches(t *testing.T) {
 	setFlag(t, "rapid.nofailfile", "true") // it is meant to fail
 	setFlag(t, "rapid.shrinktime", "0s")
-	setFlag(t, "rapid.checks", "1000")
-	setFlag(t, "rapid.seed", "3") // so that it always finds what it finds
+	setFlag(t, "rapid.checks", "2000")
+	setFlag(t, "rapid.seed", "5") // so that it always finds what it finds
 	for _, name := range []string{
 		"a claimed ID is free again after a sweep",
 		"a pool of one free ID is called exhausted",
@@ -95,6 +95,13 @@ func TestRunModelCatches(t *testing.T) {
 		"a repeat of a refill's change is a mismatch",
 		"what a refill's change leaves out stays",
 		"a refill is always dry since its change",
+		"a counter behind its leases is not noticed",
+		"the mark is lowered to the counter",
+		"a frozen sequence is leased from",
+		"everybody is served while a sequence resumes",
+		"a counter is put wherever the plan says",
+		"a rebuild of a pool frees what is claimed",
+		"a rebuild of a pool lists nothing",
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := slices.IndexFunc(allMutants(), func(mu mutant) bool { return mu.name == name })
@@ -124,7 +131,7 @@ func setFlag(t *testing.T, name, value string) {
 
 func allMutants() []mutant {
 	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants, upToMutants,
-		refillMutants, sampleMutants, inputMutants)
+		refillMutants, sampleMutants, inputMutants, rebuildMutants, restoreMutants)
 }
 
 // fixture is an empty engine with the fault.

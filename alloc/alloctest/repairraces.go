@@ -45,7 +45,7 @@ var repairRaceCases = []testCase{
 		w.clock.Advance(stateDelay)
 		w.whole(m)
 	}},
-	{"steps of a rebuild whose answers are lost are repeated, and end as one", func(w *world) {
+	{"steps of the rebuild of a pool whose answers are lost are repeated, and end as one", func(w *world) {
 		m := w.mixture("p")
 		w.harm("p", LoseHead, LoseQueue)
 		rng := rand.New(rand.NewPCG(1, 4))

@@ -48,6 +48,9 @@ func runModel(tb testing.TB, fixture Fixture) {
 			"change sequence": m.changeSequence,
 			"set sequence":    m.setSequenceState,
 			"break counter":   m.breakCounter,
+			"watch":           m.watch,
+			"rebuild":         m.rebuild,
+			"rebuild pool":    m.rebuildPool,
 		})
 		m.finish()
 	})
