@@ -70,17 +70,11 @@ var repairRaceCases = []testCase{
 			case i == workers+1:
 				defer close(ended)
 				for n := range 4 {
-					w.rebuildPatiently(stores[i], alloc.PoolRebuildOrder{Pool: "p", Job: alloc.JobID(fmt.Sprint("rebuild-", n))})
-				}
-			default:
-				for n := range 4 { // an operator who helps
-					_, _ = stores[i].RebuildPool(w.Context(), alloc.PoolRebuildOrder{Pool: "p", Job: alloc.JobID(fmt.Sprint("rebuild-", n))})
+					o := alloc.PoolRebuildOrder{Pool: "p", Job: alloc.JobID(fmt.Sprint("rebuild-", n))}
+					w.together(2, func(j int) { w.rebuildPatiently(stores[workers+1+j], o) })
 				}
 			}
 		})
-		for n := range 4 { // what the helper may have begun when the other had ended it
-			w.ok(w.open().AbandonRebuild(w.Context(), "p", alloc.JobID(fmt.Sprint("rebuild-", n))), "AbandonRebuild")
-		}
 		w.settle("p")
 		free := w.free("p")
 		w.walk("p", "", 7)

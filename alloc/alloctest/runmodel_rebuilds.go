@@ -11,8 +11,7 @@ import (
 // watch watches the sequence: a counter that is behind is stopped by the Store and by the model. One that is behind leases of
 // an epoch before its own may be found or not.
 func (m *machine) watch(t *rapid.T) {
-	q := m.model.data.sequences[m.sequence]
-	if highest, any := q.highest(); any && !q.lost && highest >= q.Next && !q.isBehind() {
+	if q := m.model.data.sequences[m.sequence]; m.mayBeStopped() && !q.lost && !q.isBehind() {
 		return
 	}
 	want, wantErr := m.model.Watch(m.ctx(), m.sequence)
@@ -38,18 +37,23 @@ func (m *machine) modelEvidence() alloc.Evidence {
 func (m *machine) rebuild(t *rapid.T) {
 	m.made++
 	id := alloc.JobID(fmt.Sprintf("rebuild-%d-%d", m.run, m.made))
+	stopped := m.isStopped()
 	times := func(what string) int { return rapid.SampledFrom([]int{1, 1, 1, 2, 2, 0}).Draw(t, what) }
 	for range times("freeze") {
 		_, wantErr := m.model.Freeze(m.ctx(), m.sequence, id)
 		_, gotErr := m.process(t).Freeze(m.ctx(), m.sequence, id)
 		m.same("Freeze", gotErr, wantErr)
 	}
-	o := m.restartOrder(t, id)
+	o := m.restartOrder(t, id, stopped)
 	for range times("restart") {
 		want, wantErr := m.model.Restart(m.ctx(), o)
 		got, gotErr := m.process(t).Restart(m.ctx(), o)
 		m.same("Restart", gotErr, wantErr)
 		m.sameAfter(got, want)
+	}
+	if stopped && m.model.data.sequences[m.sequence].Epoch != o.To {
+		m.newSequence() // nobody opens a stopped sequence that was not restarted: what stopped it has burned numbers or not
+		return
 	}
 	if rapid.Bool().Draw(t, "lease before the thaw") {
 		m.lease(t)
@@ -68,8 +72,14 @@ func (m *machine) rebuild(t *rapid.T) {
 	}
 }
 
+// isStopped reports whether the sequence was stopped by a lease or a watch. A lost one stands nowhere.
+func (m *machine) isStopped() bool {
+	q := m.model.data.sequences[m.sequence]
+	return q.State == alloc.SequenceStopped && !q.lost
+}
+
 // restartOrder is what a plan would say, now and then with a counter that is below what is leased.
-func (m *machine) restartOrder(t *rapid.T, id alloc.JobID) alloc.RestartOrder {
+func (m *machine) restartOrder(t *rapid.T, id alloc.JobID, stopped bool) alloc.RestartOrder {
 	q, e := m.model.data.sequences[m.sequence], m.modelEvidence()
 	o := alloc.RestartOrder{
 		Sequence: m.sequence, Rebuild: id, From: e.Sequence.Epoch, To: max(e.Epoch, e.Sequence.Epoch, 1) + 1,
@@ -79,6 +89,10 @@ func (m *machine) restartOrder(t *rapid.T, id alloc.JobID) alloc.RestartOrder {
 		o.Next = max(o.Next, l.End+1)
 	}
 	o.Next += alloc.Number(rapid.IntRange(0, 3).Draw(t, "margin"))
+	if stopped {
+		o.Next += 20 // whoever was stopped may have burned as many
+		return o
+	}
 	if rapid.IntRange(0, 5).Draw(t, "too low") == 0 && o.Next >= q.Config.Start+10 {
 		o.Next -= 10
 	}
@@ -103,7 +117,11 @@ func (m *machine) rebuildPool(t *rapid.T) {
 		return
 	}
 	m.sweep()
-	for _, kind := range []DamageKind{LoseHead, LoseQueue} {
+	kinds := []DamageKind{LoseQueue, LoseHead}
+	if m.model.data.pools[pool].Config.Policy == alloc.PolicyForget {
+		kinds = kinds[:1] // how many it has forgotten is known to its head, and to samples, which are a minute old
+	}
+	for _, kind := range kinds {
 		if rapid.Bool().Draw(t, string(kind)) {
 			m.w.damage(Damage{Kind: kind, Pool: pool})
 		}
