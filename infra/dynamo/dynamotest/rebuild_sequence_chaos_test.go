@@ -164,23 +164,23 @@ func rebuildBy(ctx context.Context, s *dynamo.Store, request alloc.RebuildReques
 	if err != nil {
 		return alloc.Rebuild{}, err
 	}
-	now, err := service.Rebuild(ctx, sequence)
+	now, err := service.Rebuild(ctx, request.Sequence)
 	if err != nil || now.Step.Ended() || now.Step == alloc.RebuildGathering || now.Step == alloc.RebuildPlanned {
 		if now, err = service.PlanRebuild(ctx, request); err != nil {
 			return now, err
 		}
 	}
 	if cancel {
-		return service.CancelRebuild(ctx, sequence)
+		return service.CancelRebuild(ctx, request.Sequence)
 	}
 	for ; depth > 0 && err == nil && !now.Step.Ended(); depth-- {
 		switch now.Step {
 		case alloc.RebuildPlanned, alloc.RebuildApplied:
-			now, err = service.ApplyRebuild(ctx, sequence, now.Plan.ID)
+			now, err = service.ApplyRebuild(ctx, request.Sequence, now.Plan.ID)
 		case alloc.RebuildVerified:
-			now, err = service.ResumeRebuild(ctx, sequence, 30)
+			now, err = service.ResumeRebuild(ctx, request.Sequence, 30)
 		default:
-			now, err = service.ResumeRebuild(ctx, sequence, 100)
+			now, err = service.ResumeRebuild(ctx, request.Sequence, 100)
 		}
 		if alloc.Is(err, alloc.CodeRebuildStep) || alloc.Is(err, alloc.CodePlanChanged) { // it has stopped again, or another operator is at work
 			now, err = service.PlanRebuild(ctx, request)
