@@ -98,13 +98,19 @@ func (r *trailRun) open() (*dynamo.Store, error) {
 	}})
 }
 
+func (r *trailRun) time() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
 // play records so many steps, some of them by two at once, and says what is wrong with the trail then.
 func (r *trailRun) play(ctx context.Context, steps int) string {
 	var all sync.WaitGroup
 	wrong := make([]string, steps)
 	for n := range steps {
 		rec := alloc.AuditRecord{
-			ID: fmt.Sprintf("step-%03d", n), At: r.now, Client: "c", Role: "manage:*", Action: "pool.create", Target: "pool/p", Result: "ok",
+			ID: fmt.Sprintf("step-%03d", n), At: r.time(), Client: "c", Role: "manage:*", Action: "pool.create", Target: "pool/p", Result: "ok",
 		}
 		for range 1 + r.draw(2) {
 			all.Go(func() {

@@ -78,6 +78,9 @@ func search(t *testing.T, k kind, runs int, worth ...string) {
 		}
 	})
 	t.Logf("%d schedules from seed %d, %.0f a second; so many came to: %v", runs, *fromFlag, float64(runs)/time.Since(began).Seconds(), s.came)
+	if raced {
+		return // fewer schedules are played then, for the sake of what they race for; they come to all of it without the detector
+	}
 	for _, what := range worth {
 		if s.came[what] == 0 && !t.Failed() {
 			t.Errorf("no schedule came to: %s", what)
