@@ -48,7 +48,7 @@ func caseLateDone(s *script) {
 		mark = s.rebuildStep(fast, mark).must().Next
 	}
 	s.decide(late, None)
-	slow.end() //nolint:errcheck // what it says does not matter here
+	slow.end()
 	s.rebuildOn(fast, mark)
 	s.whole()
 }
@@ -66,7 +66,7 @@ func caseLateLetGo(s *script) {
 	mark := s.rebuildStep(rebuilder, "").must().Next
 	mark = s.rebuildStep(rebuilder, mark).must().Next
 	s.decide(late, None)
-	fill.end() //nolint:errcheck // the rebuild may be in its way
+	fill.end()
 	s.rebuildOn(rebuilder, mark)
 	s.whole()
 }
