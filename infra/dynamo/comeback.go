@@ -241,6 +241,31 @@ func (s *Store) dropReturn(ctx context.Context, ret Item) error {
 	return err
 }
 
+// giveWay ends a return item that is of no use. It may stand in the place of another's: whoever gives up a batch puts an item for what he may
+// have taken, and perhaps has not; then who holds the ID, or is giving it back, in that very generation finds the place taken. So the item is replaced
+// by that one's: of one generation an ID has one owner only, so there is never another.
+func (s *Store) giveWay(ctx context.Context, pool alloc.PoolName, ret Item) error {
+	l := listing{alloc.ID(ret.Str(AttrID)), ret.Int(AttrGeneration)}
+	it, err := s.table.Get(ctx, idKey(pool, l.id))
+	if err != nil {
+		return err
+	}
+	token := it.Str(AttrToken)
+	state := it.Str(AttrState)
+	if it.Int(AttrGeneration) != l.gen || token == ret.Str(AttrToken) || state != StateHeld && state != StateReturning {
+		return s.dropReturn(ctx, ret)
+	}
+	reason, due := ReasonRelease, int64(0)
+	if state == StateHeld {
+		reason, due = ReasonHold, it.Int(AttrHoldEnd)
+	}
+	err = s.table.Put(ctx, returnItem(pool, l, token, reason, due), All(Eq(AttrReason, ret.Str(AttrReason)), Eq(AttrToken, ret.Str(AttrToken))))
+	if _, met := refusedBy(err); met {
+		return nil
+	}
+	return err
+}
+
 // endRecord is step 3. Like every change of a key record it raises its version: so nobody who saw it before can change
 // it any more.
 func (s *Store) endRecord(ctx context.Context, hash, token string) error {

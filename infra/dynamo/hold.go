@@ -117,6 +117,6 @@ func (w *sweep) waiting(ctx context.Context, all []Item) (due []Item, err error)
 		}
 	}
 	errs := make([]error, len(over))
-	each(len(over), claimWidth, func(i int) { errs[i] = w.s.dropReturn(ctx, over[i]) })
+	each(len(over), claimWidth, func(i int) { errs[i] = w.s.giveWay(ctx, w.pool, over[i]) })
 	return due, firstOf(errs)
 }

@@ -100,7 +100,7 @@ func (w *sweep) bringBack(ctx context.Context, due []Item) error {
 	each(len(due), claimWidth, func(i int) {
 		home, moved, err := w.s.turnBack(ctx, w.pool, due[i])
 		if err == nil && moved {
-			err = w.s.dropReturn(ctx, due[i])
+			err = w.s.giveWay(ctx, w.pool, due[i])
 		}
 		homes[i], errs[i] = home, err
 	})
