@@ -11,7 +11,7 @@ import (
 var rebuildRaceCases = []testCase{
 	{"C11 C14 leases that are on their way around rebuilds overlap no other, and epochs rise with the numbers", func(w *world) {
 		const operators, rebuilds = 2, 5
-		w.risingEpochs(w.rebuildsBeside(operators, rebuilds, func(int) {}))
+		w.risingEpochs(w.rebuildsBeside(operators, rebuilds, nil))
 	}},
 	{"C12 C14 the same beside a counter that is set back before each rebuild", func(w *world) {
 		w.rebuildsBeside(1, 5, func(int) { w.fixture.SetCounter(w.TB, "s", 3) })
@@ -62,7 +62,9 @@ var rebuildRaceCases = []testCase{
 	}},
 }
 
-// rebuildsBeside rebuilds a sequence beside callers, several operators doing each step at once; harm is done before each.
+// rebuildsBeside rebuilds a sequence beside callers, several operators doing each step at once; harm, if there is any, is done before
+// each. Where it is, a lease that was on its way may have numbers that a rebuild did not know of, and the next to get them stops the sequence: that
+// is as it should be.
 func (w *world) rebuildsBeside(operators, rebuilds int, harm func(round int)) []alloc.Range {
 	w.Helper()
 	const callers, each = 8, 10 // leases a caller and round
@@ -81,7 +83,9 @@ func (w *world) rebuildsBeside(operators, rebuilds int, harm func(round int)) []
 			for range callers * each {
 				turns <- struct{}{}
 			}
-			harm(round)
+			if harm != nil {
+				harm(round)
+			}
 			w.together(operators, func(j int) { w.operate(stores[callers+j], alloc.JobID(fmt.Sprint("rebuild-", round))) })
 		}
 	})
@@ -91,7 +95,7 @@ func (w *world) rebuildsBeside(operators, rebuilds int, harm func(round int)) []
 		}
 	}
 	w.disjoint(got.all)
-	if q := w.readSequence("s"); q.Epoch != alloc.Epoch(rebuilds+1) || q.State != alloc.SequenceActive {
+	if q := w.readSequence("s"); q.Epoch != alloc.Epoch(rebuilds+1) || q.State != alloc.SequenceActive && (harm == nil || q.State != alloc.SequenceStopped) {
 		w.Fatalf("after %d rebuilds: got %+v, want it active in as many epochs more", rebuilds, q)
 	}
 	w.covered(w.ledger("s", 100), got.all)
