@@ -194,12 +194,22 @@ func (w *settlement) settle(ctx context.Context, i int, it Item) (as settledAs, 
 		if !met {
 			return settledNot, "", err
 		}
-		if as, code := w.judge(old); as != settledNot || code != "" {
+		switch as, code := w.judge(old); {
+		case w.event == alloc.EventRelease && w.cameBack(it, old, as):
+			return settledNow, "", nil
+		case as != settledNot || code != "":
 			return as, code, nil
 		}
 		it = old
 	}
 	return settledNot, "", poolContended(w.pool)
+}
+
+// cameBack reports whether an ID that a release has announced is on its way back, or has come back since: by the return item
+// of the release, whoever did it. Where others had it after that, it need not remember the token any more, but it is of a
+// later generation than that in which it was read as the token's.
+func (w *settlement) cameBack(read, now Item, as settledAs) bool {
+	return as != settledNot || now.Int(AttrGeneration) > read.Int(AttrGeneration)
 }
 
 // change is the one write that decides about an ID. A token owns an ID in one generation only, so the token names that

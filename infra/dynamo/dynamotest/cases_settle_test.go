@@ -82,6 +82,48 @@ func caseFrozenRelease(s *script) {
 
 func TestP08AReleaseFrozenBetweenItsTwoWrites(t *testing.T) { replay(t, caseFrozenRelease) }
 
+// The same, and the other has released it too when the release goes on: nothing on the ID tells any more who gave it back
+// first.
+func TestP08AReleaseFrozenWhileOthersHaveTheIDAndReleaseIt(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool("x")
+		c := s.answered(s.claim(s.on("first", 0), order(1, "")), "first", 1)
+		release := s.settle(s.on("frozen", 0), alloc.EventRelease, c.Token, "x")
+		step := release.until(toState("x", dynamo.StateReturning))
+		s.sweep(s.on("sweeper", 0)).must()
+		other := s.answered(s.claim(s.on("other", 0), order(1, "")), "other", 1)
+		s.settle(s.on("other", 0), alloc.EventRelease, other.Token, "x").must()
+		s.sweep(s.on("sweeper", 0)).must()
+		third := s.answered(s.claim(s.on("third", 0), order(1, "")), "third", 1)
+		s.decide(step, None)
+		if got := release.must(); got.State != alloc.StateReturning {
+			s.fatalf("the release was answered %+v", got)
+		}
+		if it := s.mem.Item(idKey("x")); it.Str(dynamo.AttrToken) != string(third.Token) || stateOf(it) != alloc.StateClaimed {
+			s.fatalf("x was taken from its owner: %v", it)
+		}
+		s.whole()
+	})
+}
+
+// A release of two IDs freezes between its writes. One is retired, the other comes back by the return item of the release:
+// its refusal must not say that nothing was changed.
+func TestAFrozenReleaseThatIsRefusedSaysThatItsOtherIDHasComeBack(t *testing.T) {
+	replay(t, func(s *script) {
+		s.newPool("x", "y")
+		c := s.answered(s.claim(s.on("first", 0), order(2, "")), "first", 2)
+		release := s.settle(s.on("frozen", 0), alloc.EventRelease, c.Token, "x", "y")
+		release.until(toState("x", dynamo.StateReturning))
+		release.until(toState("y", dynamo.StateReturning))
+		s.settle(s.on("client", 0), alloc.EventRetire, c.Token, "y").must()
+		s.sweep(s.on("sweeper", 0)).must()
+		s.stateIs("x", alloc.StateFree)
+		if _, err := release.end(); !alloc.Is(err, alloc.CodeIDRetired) || !unknown(err) {
+			s.fatalf("the release was answered %v; want id_retired, and that it is not known what was done", err)
+		}
+	})
+}
+
 // A release loses to a retirement between its two writes: its return item is of no use and goes.
 func TestAReleaseThatLosesToARetirementLeavesNothing(t *testing.T) {
 	replay(t, func(s *script) {
