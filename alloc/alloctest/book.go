@@ -10,8 +10,10 @@ import (
 )
 
 // book records what Stores have answered, so that the end of a case can hold it against the data. It is safe for
-// concurrent use.
+// concurrent use. It reads the clock under its lock: by a time read before, a hold that is over could seem to last when
+// who has the ID since is booked already.
 type book struct {
+	now   func() time.Time
 	mu    sync.Mutex
 	pools map[alloc.PoolName]*account
 }
@@ -35,7 +37,9 @@ type answered struct {
 	first bool
 }
 
-func newBook() book { return book{pools: map[alloc.PoolName]*account{}} }
+func newBook(now func() time.Time) book {
+	return book{now: now, pools: map[alloc.PoolName]*account{}}
+}
 
 // of returns the pool's account. The caller holds the lock.
 func (b *book) of(pool alloc.PoolName) *account {
@@ -94,11 +98,11 @@ func (b *book) lose(pool alloc.PoolName, ids []alloc.ID) {
 	b.of(pool).lost += alloc.Count(len(ids))
 }
 
-// claimed books an answer at the time now, and returns what is wrong with it.
-func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim, now time.Time) error {
+// claimed books an answer, and returns what is wrong with it.
+func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := b.of(o.Pool)
+	a, now := b.of(o.Pool), b.now()
 	if err := wellFormed(o, c); err != nil {
 		return err
 	}

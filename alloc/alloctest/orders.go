@@ -36,7 +36,7 @@ func (w *world) bookClaim(o alloc.ClaimOrder, c alloc.Claim, err error) error {
 	w.Helper()
 	switch e := asError(err); {
 	case err == nil:
-		if wrong := w.book.claimed(o, c, w.clock.Now()); wrong != nil {
+		if wrong := w.book.claimed(o, c); wrong != nil {
 			w.Errorf("Claim: %v", wrong)
 		}
 	case e == nil:

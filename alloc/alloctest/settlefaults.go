@@ -92,7 +92,7 @@ var settleFaultCases = []testCase{
 				done := w.book.settling(o)
 				settled, err := stores[i].Settle(ctx, o)
 				cancel()
-				if wrong := done(settled, err, w.clock.Now()); wrong != nil {
+				if wrong := done(settled, err); wrong != nil {
 					w.Errorf("Settle cut off: %v", wrong)
 				}
 				if err != nil && !repeatable(err) {

@@ -38,7 +38,7 @@ func (w *world) trySettle(s alloc.Store, o alloc.SettleOrder) (alloc.Settled, er
 	w.Helper()
 	done := w.book.settling(o)
 	settled, err := s.Settle(w.Context(), o)
-	if wrong := done(settled, err, w.clock.Now()); wrong != nil {
+	if wrong := done(settled, err); wrong != nil {
 		w.Errorf("Settle: %v", wrong)
 	}
 	return settled, err

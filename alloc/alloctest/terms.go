@@ -127,7 +127,7 @@ func (a *account) sum(now time.Time) summary {
 
 // settling books that a call begins. The function that it returns books what came of it, and says what is wrong with
 // that.
-func (b *book) settling(o alloc.SettleOrder) func(s alloc.Settled, err error, now time.Time) error {
+func (b *book) settling(o alloc.SettleOrder) func(s alloc.Settled, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a, before := b.of(o.Pool), map[alloc.ID]term{}
@@ -137,9 +137,10 @@ func (b *book) settling(o alloc.SettleOrder) func(s alloc.Settled, err error, no
 			t.begin(o.Event, 1)
 		}
 	}
-	return func(s alloc.Settled, err error, now time.Time) error {
+	return func(s alloc.Settled, err error) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+		now := b.now()
 		if err == nil {
 			return a.settled(o, s, before, now)
 		}

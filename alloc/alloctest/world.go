@@ -20,7 +20,8 @@ type world struct {
 }
 
 func newWorld(tb testing.TB, f Fixture) *world {
-	w := &world{TB: tb, fixture: f, clock: NewClock(), book: newBook()}
+	clock := NewClock()
+	w := &world{TB: tb, fixture: f, clock: clock, book: newBook(clock.Now)}
 	w.other = sync.OnceValue(w.open)
 	return w
 }
