@@ -20,8 +20,8 @@ type world struct {
 }
 
 func newWorld(tb testing.TB, f Fixture) *world {
-	clock := NewClock()
-	w := &world{TB: tb, fixture: f, clock: clock, book: newBook(clock.Now)}
+	w := &world{TB: tb, fixture: f, clock: NewClock()}
+	w.book = newBook(func() time.Time { return w.clock.Now() }) // a model brings a clock of its own
 	w.other = sync.OnceValue(w.open)
 	return w
 }
