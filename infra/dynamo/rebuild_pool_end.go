@@ -6,8 +6,9 @@ import (
 	"idpool/alloc"
 )
 
-// switchSeries is the last step: the head is replaced by one of the new series. again says that the head is another than the one that was
-// marked, somebody has put it there by hand: then what it has published since is not in the new series, and the rebuild begins anew.
+// switchSeries is the last step: the marked head is replaced by one of the new series. again says that the head is another, which somebody
+// has put there by hand: then what it has published since is not in the new series, and the rebuild begins anew. So it does where the head is
+// lost: another process may have come to the end before, and the new series may have grown since.
 func (s *Store) switchSeries(ctx context.Context, r *rebuilding) (again bool, err error) {
 	asOf := s.now()
 	for range changeTries {
@@ -18,15 +19,11 @@ func (s *Store) switchSeries(ctx context.Context, r *rebuilding) (again bool, er
 		switch {
 		case old != nil && old.Int(AttrSeries) == r.series:
 			return false, s.endRebuild(ctx, r)
-		case old != nil && old.Str(AttrRebuild) != r.job:
+		case old.Str(AttrRebuild) != r.job:
 			return true, s.beginAgain(ctx, r)
 		}
 		it := r.switched(old, asOf.UnixMilli())
-		cond := Absent(AttrPK)
-		if old != nil {
-			cond = All(Eq(AttrRebuild, r.job), old.is(AttrSeries))
-		}
-		err = s.insist(ctx, func() error { return s.table.Put(ctx, it, cond) })
+		err = s.insist(ctx, func() error { return s.table.Put(ctx, it, All(Eq(AttrRebuild, r.job), old.is(AttrSeries))) })
 		if _, met := refusedBy(err); met {
 			continue
 		}

@@ -71,8 +71,33 @@ func caseLateLetGo(s *script) {
 	s.whole()
 }
 
+// switches is the last step of a rebuild.
+func switches(c Call) bool { return c.Op == OpPut && c.Key() == headKey }
+
+// caseLateSwitch: another has come to the end of the rebuild, the pool has been filled since, and its head is lost, when who was as far
+// goes on. He does not open the pool as it was at the end of the rebuild: what came after that would be listed nowhere.
+func caseLateSwitch(s *script) {
+	s.newPool("a", "b")
+	p := s.on("slow", 0)
+	slow := s.rebuildStep(p, "")
+	last, mark := slow.reach(switches), ""
+	for ; last == nil; last = slow.reach(switches) {
+		mark = slow.must().Next
+		slow = s.rebuildStep(p, mark)
+	}
+	s.rebuildOn(s.on("fast", 0), mark)
+	s.seed(s.on("admin", 0), "more", "c").must()
+	s.world.loseHead()
+	s.decide(last, None)
+	slow.end()
+	if it := s.mem.Item(headKey); it != nil {
+		s.fatalf("the pool has a head again, which does not know all that was published: %v", it)
+	}
+}
+
 func TestLateStepsOfRebuildsOfPools(t *testing.T) {
 	replay(t, caseLateDone)
+	replay(t, caseLateSwitch)
 	replay(t, caseLateLetGo)
 }
 
