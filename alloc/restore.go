@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,30 @@ const (
 
 	CarryUnreadable CarryOutcome = "unreadable" // of a lease in the old table: it could not be carried, as its entry cannot be read
 )
+
+// carryOrder is the order of the states of one generation.
+var carryOrder = []State{StateFree, StateHeld, StateClaimed, StateReturning, StateRetired}
+
+// Carries is the one rule for what is to become of an ID that the pool has as r, of which the record says something: every Store
+// calls it, and writes where it is CarryDone. What a burning has retired has no token and is nobody's; a burning takes nothing
+// that has an owner.
+func (r IDRecord) Carries(record IDRecord) CarryOutcome {
+	switch {
+	case record.Generation < r.Generation:
+		return CarryBehind
+	case record.State == StateFree:
+		return CarryKnown
+	case record.Generation > r.Generation, r.State == StateFree:
+		return CarryDone
+	case r.State == StateRetired && r.Token == "":
+		return CarryKnown
+	case r.Token != record.Token:
+		return CarryClash
+	case slices.Index(carryOrder, record.State) > slices.Index(carryOrder, r.State):
+		return CarryDone
+	}
+	return CarryKnown
+}
 
 // Restores is the way back after a backup was restored.
 type Restores interface {

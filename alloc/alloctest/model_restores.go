@@ -56,30 +56,13 @@ func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 	return outcomes, err
 }
 
-// stages is the order of the states of one generation.
-var stages = []alloc.State{alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired}
-
-// carries says what is to become of an ID: CarryDone for what carry is to do. What a burning has retired has no token and is
-// nobody's; a burning takes nothing that has an owner.
+// carries says what is to become of an ID: CarryDone for what carry is to do.
 func (p *modelPool) carries(record alloc.IDRecord) alloc.CarryOutcome {
 	r := p.ids[record.ID]
-	switch {
-	case r == nil:
-		return alloc.CarryDone
-	case record.Generation < r.Generation:
-		return alloc.CarryBehind
-	case record.State == alloc.StateFree:
-		return alloc.CarryKnown
-	case record.Generation > r.Generation, r.State == alloc.StateFree:
-		return alloc.CarryDone
-	case r.State == alloc.StateRetired && r.Token == "":
-		return alloc.CarryKnown
-	case r.Token != record.Token:
-		return alloc.CarryClash
-	case slices.Index(stages, record.State) > slices.Index(stages, r.State):
+	if r == nil {
 		return alloc.CarryDone
 	}
-	return alloc.CarryKnown
+	return r.Carries(record)
 }
 
 // carry makes an ID what the record says; one that says free of an unknown ID makes it retired.

@@ -98,6 +98,9 @@ func (b *claimedBy) add(c alloc.Claim) {
 	}
 }
 
+// stages is the order of the states of one generation.
+var stages = []alloc.State{alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired}
+
 // carryCase is what a pool has of an ID, what is said of it, and what becomes of it.
 type carryCase struct {
 	has, said  alloc.State

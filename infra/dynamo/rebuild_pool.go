@@ -201,8 +201,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 			}
 			continue
 		}
-		switch {
-		case r.step == 0:
+		if r.step == 0 {
 			if err := s.markHead(ctx, c); err != nil {
 				return alloc.PoolRebuilt{}, err
 			}

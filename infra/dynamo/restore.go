@@ -219,29 +219,14 @@ func (c *carrying) one(ctx context.Context, r alloc.IDRecord, it Item) (o alloc.
 	return "", false, poolContended(c.pool)
 }
 
-// rank is the order of the states of one generation.
-var rank = map[alloc.State]int{alloc.StateFree: 0, alloc.StateHeld: 1, alloc.StateClaimed: 2, alloc.StateReturning: 3, alloc.StateRetired: 4}
-
-// judge says what is to become of an ID: CarryDone for what is to be written. What nobody has and nobody gets has no token.
+// judge says what is to become of an ID: CarryDone for what is to be written.
 func (c *carrying) judge(r alloc.IDRecord, it Item) alloc.CarryOutcome {
-	state, gen, token := stateOf[it.Str(AttrState)], it.Int(AttrGeneration), it.Str(AttrToken)
-	switch {
-	case c.unknown(it):
-		return alloc.CarryDone
-	case int64(r.Generation) < gen:
-		return alloc.CarryBehind
-	case r.State == alloc.StateFree:
-		return alloc.CarryKnown
-	case int64(r.Generation) > gen, state == alloc.StateFree:
-		return alloc.CarryDone
-	case state == alloc.StateRetired && token == "":
-		return alloc.CarryKnown
-	case token != tokenOf(r):
-		return alloc.CarryClash
-	case rank[r.State] > rank[state]:
+	if c.unknown(it) {
 		return alloc.CarryDone
 	}
-	return alloc.CarryKnown
+	r.Token = alloc.Token(tokenOf(r))
+	has := alloc.IDRecord{State: stateOf[it.Str(AttrState)], Generation: alloc.Generation(it.Int(AttrGeneration)), Token: alloc.Token(it.Str(AttrToken))}
+	return has.Carries(r)
 }
 
 // noToken stands for the owner of an ID that is taken, where the record does not say who that is: nobody can settle it then.

@@ -3,7 +3,6 @@ package sql
 import (
 	"context"
 	dbsql "database/sql"
-	"slices"
 	"strconv"
 	"time"
 
@@ -147,28 +146,12 @@ func (t *tx) carryID(p poolRow, r toCarry, now time.Time, by tally) (alloc.Carry
 	return outcome, changedOne(t.exec(carryRow, append([]any{row.n, row.state, row.generation}, values...)...))
 }
 
-// stages is the order of the states within one generation.
-var stages = []alloc.State{alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired}
-
-// carries says what is to become of an ID: CarryDone for what is to be carried. What has no token was burned, and is nobody's.
+// carries says what is to become of an ID: CarryDone for what is to be carried.
 func (row carriedRow) carries(r alloc.IDRecord) alloc.CarryOutcome {
-	switch {
-	case !row.there:
-		return alloc.CarryDone
-	case r.Generation < row.generation:
-		return alloc.CarryBehind
-	case r.State == alloc.StateFree:
-		return alloc.CarryKnown
-	case r.Generation > row.generation, row.state == alloc.StateFree:
-		return alloc.CarryDone
-	case row.state == alloc.StateRetired && row.token == "":
-		return alloc.CarryKnown
-	case row.token != r.Token:
-		return alloc.CarryClash
-	case slices.Index(stages, r.State) > slices.Index(stages, row.state):
+	if !row.there {
 		return alloc.CarryDone
 	}
-	return alloc.CarryKnown
+	return alloc.IDRecord{State: row.state, Generation: row.generation, Token: row.token}.Carries(r)
 }
 
 // heldUntil is when the hold ends; one whose end is not known is kept for as long as a hold may be.
