@@ -198,20 +198,26 @@ func (w *world) finds(pool alloc.PoolName, kinds ...alloc.FindingKind) alloc.Fin
 	return findings[i]
 }
 
-// auditBeside audits beside others. It must not stop the test.
+// auditBeside audits the pool "p" beside others. It must not stop the test.
 func (w *world) auditBeside(s alloc.Store) {
+	w.Helper()
+	w.quietBeside(func(o alloc.AuditOrder) (alloc.AuditStep, error) { return s.AuditPool(w.Context(), "p", o) })
+}
+
+// quietBeside does the steps of an audit beside others, which must find nothing. It must not stop the test.
+func (w *world) quietBeside(step func(alloc.AuditOrder) (alloc.AuditStep, error)) {
 	w.Helper()
 	o := alloc.AuditOrder{Job: "audit", Sample: 100}
 	for range 100 * patience {
-		step, err := s.AuditPool(w.Context(), "p", o)
+		done, err := step(o)
 		if repeatable(err) {
 			continue
 		}
-		if err != nil || len(step.Findings) > 0 {
-			w.Errorf("an audit beside others: got %+v and %v, want no findings", step.Findings, err)
+		if err != nil || len(done.Findings) > 0 {
+			w.Errorf("an audit beside others: got %+v and %v, want no findings", done.Findings, err)
 			return
 		}
-		if o.Step = step.Next; o.Step == "" {
+		if o.Step = done.Next; o.Step == "" {
 			return
 		}
 	}

@@ -128,22 +128,8 @@ func (w *world) findsIn(name alloc.SequenceName, kinds ...alloc.FindingKind) {
 	}
 }
 
-// auditSequenceBeside audits beside others. It must not stop the test.
+// auditSequenceBeside audits the sequence "s" beside others. It must not stop the test.
 func (w *world) auditSequenceBeside(s alloc.Store) {
 	w.Helper()
-	o := alloc.AuditOrder{Job: "audit", Sample: 100}
-	for range 100 * patience {
-		step, err := s.AuditSequence(w.Context(), "s", o)
-		if repeatable(err) {
-			continue
-		}
-		if err != nil || len(step.Findings) > 0 {
-			w.Errorf("an audit beside others: got %+v and %v, want no findings", step.Findings, err)
-			return
-		}
-		if o.Step = step.Next; o.Step == "" {
-			return
-		}
-	}
-	w.Errorf("an audit beside others does not end")
+	w.quietBeside(func(o alloc.AuditOrder) (alloc.AuditStep, error) { return s.AuditSequence(w.Context(), "s", o) })
 }
