@@ -295,6 +295,10 @@ func (w *settlement) verdict(codes []alloc.Code, errs []error) error {
 // tallyRetired counts IDs that a call has retired. It is no part of what was promised: a call that is cut off before it
 // leaves them counted as claimed, and so does one that cannot tell whether it has counted. The sum only rises, so a write
 // that tests it counts once, however late it arrives.
+//
+// h was read before the first of them was retired. It ends where a rebuild has begun or ended since: that counts by the items as its scan
+// meets them, before the retirement or after it, and only what it has met before could be counted once more. In the series of h no
+// scan has met them retired, as the scan that made it was over when h was read.
 func (s *Store) tallyRetired(ctx context.Context, h *head, call string, n int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTime)
 	defer cancel()
@@ -306,7 +310,7 @@ func (s *Store) tallyRetired(ctx context.Context, h *head, call string, n int64)
 			s.pools.known(now, asOf) // so that the next call begins with this sum
 		}
 		switch {
-		case err == nil && (!moved || now.retiredBy == call || now.rebuilding):
+		case err == nil && (!moved || now.retiredBy == call || now.rebuilding || now.series != h.series):
 			return
 		case err == nil:
 			if doubt && now.retired != sum {

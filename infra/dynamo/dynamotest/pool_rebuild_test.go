@@ -202,15 +202,24 @@ func (r *poolRun) rebuiltAtLast() {
 	if b.job == "" {
 		r.newRebuild()
 	}
-	job := b.job
+	r.carriedToItsEnd(b.job)
+	if r.w.rebuilt.harmed && len(r.broken) == 0 { // the head had been switched before the harm was done
+		r.newRebuild()
+		r.carriedToItsEnd(b.job)
+	}
+	if r.w.rebuilt.harmed && len(r.broken) == 0 {
+		r.fail("a rebuild that began after the harm has ended, and the pool is harmed")
+	}
+}
+
+// carriedToItsEnd does what is left of the rebuild of the job.
+func (r *poolRun) carriedToItsEnd(job alloc.JobID) {
+	b := r.rebuilds
 	for n := 0; b.job == job && len(r.broken) == 0; n++ {
 		r.quietly(r.rebuildStep(r.spawn(), alloc.PoolRebuildOrder{Pool: pool, Job: job, Step: b.step, Policy: r.policy}))
 		if r.reap(); n > 200 {
 			r.fail("%s does not end", job)
 		}
-	}
-	if r.w.rebuilt.harmed && len(r.broken) == 0 {
-		r.fail("a rebuild has ended, and the pool is harmed")
 	}
 }
 
