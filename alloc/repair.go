@@ -39,7 +39,7 @@ type Repairs interface {
 	// RebuildPool does a step: bounded in time and memory, whatever the pool's size, and repeatable by several at once and long
 	// after. From the first step on claims out of memory go on, all that changes the queue is CodePoolRebuilding. After the last one every ID that
 	// was free and listed, or returning, when the rebuild began can be claimed after Sweep, once; what is held, on its way back or given up comes back as before, also where its return item was lost; an ID that was
-	// taken is never free; an ID that was put by a seeding that was cut off is either claimable or is added by the seeding's repeat; Level is right after a
+	// taken is never free, nor is one handed out that was made free by hand and has its owner still; an ID that was put by a seeding that was cut off is either claimable or is added by the seeding's repeat; Level is right after a
 	// Sweep, and WalkIDs meets each ID once. IDs that were listed and are gone are retired, never free again (in a pool that forgets they are gone for good). It works in every state but
 	// deleted, and the state stays. The pool's version and configuration stay, or are those of the copy. CodePoolRebuilding where another job rebuilds
 	// it, CodePoolNotFound, CodePoolDeleted; CodeInvalidConfig where the head is lost, there is no copy, and o.Policy is not said.

@@ -146,6 +146,10 @@ func damaged(it Item) string {
 		return "its item says no state that there is"
 	case !it.isOf(AttrGeneration):
 		return "its item says no generation"
+	case state == StateFree && it.Str(AttrToken) != "":
+		return "it is free, and has the token of an owner"
+	case state == StateFree && owned(it):
+		return "it is free, and has what only an ID has that somebody has"
 	case (state == StateHeld || state == StateClaimed || state == StateReturning) && it.Str(AttrToken) == "":
 		return "its item says that it is taken, and not by whom"
 	case state == StateHeld && !it.isOf(AttrHoldEnd):

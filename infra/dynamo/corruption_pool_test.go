@@ -65,6 +65,7 @@ var corruptions = []corruption{
 	{name: "claimed IDs", which: inState("c")},
 	{name: "held IDs", which: inState("h")},
 	{name: "IDs in no state", which: inState("c"), harm: mangled("s", "?")},
+	{name: "claimed IDs that are made free", which: inState("c"), harm: mangled("s", "f")},
 	{name: "batch record", which: func(_ *bench, it dynamo.Item) bool { return strings.HasPrefix(it.Str("sk"), "B#p#") }},
 	{name: "refill record", which: atKey("P#p", "F")},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"idpool/alloc"
@@ -211,6 +212,15 @@ var stateOf = map[string]alloc.State{
 
 // ownership names the attributes that an ID has only while somebody has it, or nobody ever will.
 var ownership = []string{AttrToken, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata, AttrHoldEnd, AttrExpires}
+
+// owned reports whether the item has anything that an ID has only while somebody has it. One that is free and owned is damaged:
+// somebody has made it free by hand, and its owner may have it.
+func owned(it Item) bool {
+	return slices.ContainsFunc(ownership, func(name string) bool { _, has := it[name]; return has })
+}
+
+// isFree reports whether the item is that of an ID which nobody has.
+func isFree(it Item) bool { return it.Str(AttrState) == StateFree && !owned(it) }
 
 // expired reports whether the item counts as absent although TTL has not removed it yet.
 func expired(it Item, now time.Time) bool {

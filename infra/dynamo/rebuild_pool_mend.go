@@ -20,7 +20,7 @@ func (c *stretchOf) knowBatches(ctx context.Context, items []Item) error {
 	var ask []Item
 	for _, it := range items {
 		name := batchName(it)
-		if _, known := c.fills[name]; !known && it.Str(AttrState) == StateFree && it.Str(AttrPut) == "" {
+		if _, known := c.fills[name]; !known && isFree(it) && it.Str(AttrPut) == "" {
 			c.fills[name] = false
 			ask = append(ask, it)
 		}

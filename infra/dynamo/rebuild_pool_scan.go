@@ -140,7 +140,7 @@ func (c *stretchOf) judge(ctx context.Context, m *metStretch) (entries []entry, 
 	var coming []comingBack
 	for _, it := range m.ids {
 		id := alloc.ID(strings.TrimPrefix(it.Str(AttrPK), idKey(c.pool, "").PK))
-		if it.Str(AttrState) == StateFree && it.isOf(AttrGeneration) {
+		if isFree(it) && it.isOf(AttrGeneration) {
 			free = append(free, it)
 			continue
 		}

@@ -77,7 +77,7 @@ func (s *Store) stockOf(ctx context.Context, pool alloc.PoolName, q stretchOfQue
 		for _, c := range v.chunks {
 			for _, l := range c.listings {
 				it := v.states[l.id]
-				if free := it.Str(AttrState) == StateFree && it.Int(AttrGeneration) == l.gen; free && !met[l.id] {
+				if free := isFree(it) && it.Int(AttrGeneration) == l.gen; free && !met[l.id] {
 					met[l.id] = true
 					page = append(page, decodeID(pool, l.id, it))
 				}
@@ -105,7 +105,7 @@ func (s *Store) unlisted(ctx context.Context, pool alloc.PoolName, at position, 
 	}
 	settled := map[string]bool{}
 	for _, it := range items {
-		if it.Str(AttrSK) != skID || it.Str(AttrState) != StateFree {
+		if it.Str(AttrSK) != skID || !isFree(it) {
 			continue
 		}
 		listed, err := a.batchSettled(ctx, it, settled)

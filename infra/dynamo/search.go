@@ -241,7 +241,7 @@ func (v *view) standing(l listing) standing {
 	switch {
 	case it == nil:
 		return listingSettled
-	case gen == l.gen && state == StateFree:
+	case gen == l.gen && isFree(it):
 		return listingFree
 	case gen == l.gen && state == StateHeld:
 		return listingHeld

@@ -70,13 +70,14 @@ const (
 	unclear                // it may be ours
 )
 
-// takeID claims the ID of a listing: one conditional write, that tests state and generation. It decides who gets it.
+// takeID claims the ID of a listing: one conditional write, that tests state and generation, and that nobody's token is on it. It
+// decides who gets it.
 func (s *Store) takeID(ctx context.Context, t *taker, l listing) (outcome, error) {
 	for range changeTries {
 		if ctx.Err() != nil {
 			return untried, outOfTime(ctx)
 		}
-		_, err := s.table.Update(ctx, idKey(t.pool, l.id), Update{Set: t.attrs(), Quiet: true}, All(Eq(AttrState, StateFree), Eq(AttrGeneration, l.gen)))
+		_, err := s.table.Update(ctx, idKey(t.pool, l.id), Update{Set: t.attrs(), Quiet: true}, All(Eq(AttrState, StateFree), Eq(AttrGeneration, l.gen), Absent(AttrToken)))
 		if err == nil {
 			return won, nil
 		}
@@ -91,7 +92,7 @@ func (s *Store) takeID(ctx context.Context, t *taker, l listing) (outcome, error
 			if err := s.finishReturn(ctx, t.pool, l.id, old); err != nil {
 				return untried, err
 			}
-		case old.Int(AttrGeneration) == l.gen && old.Str(AttrState) == StateFree:
+		case old.Int(AttrGeneration) == l.gen && old.Str(AttrState) == StateFree && !owned(old):
 			// It was freed between the test and the look.
 		default:
 			return t.standing(old, l), nil

@@ -120,3 +120,18 @@ func TestP07TheSameIDInTwoChunks(t *testing.T) {
 		t.Run(name, func(t *testing.T) { replay(t, caseP07(key)) })
 	}
 }
+
+// caseFreeAndOwned makes an ID free by hand that has an owner, and lists it where it is leased next.
+func caseFreeAndOwned(s *script) {
+	s.newPool("x", "y")
+	first := s.answered(s.claim(s.on("first", 0), order(1, "")), "first", 1)
+	s.edit(idKey(first.IDs[0]), func(it dynamo.Item) { it[dynamo.AttrState] = dynamo.StateFree })
+	s.edit(headKey, func(it dynamo.Item) { it[dynamo.AttrNext] = it.Int(dynamo.AttrLow) })
+	p := s.on("other", 0)
+	if c := s.claim(p, order(1, "")).must(); c.IDs[0] == first.IDs[0] {
+		s.fatalf("%s was handed out, which has an owner", c.IDs[0])
+	}
+	refused(s.claim(p, order(1, "")), alloc.CodePoolExhausted)
+}
+
+func TestAnIDThatIsFreeAndOwnedIsNotClaimed(t *testing.T) { replay(t, caseFreeAndOwned) }

@@ -47,6 +47,8 @@ var poolHarms = []harm{
 	{what: "a free ID is damaged", which: idsIn(dynamo.StateFree), how: setTo(dynamo.AttrState, "?"), most: 1, audit: "damaged_id", remains: "damaged_id"},
 	{what: "claimed IDs are damaged", which: idsIn(dynamo.StateClaimed), how: lacking(dynamo.AttrToken), audit: "damaged_id", remains: "damaged_id", others: true},
 	{what: "held IDs are damaged", which: idsIn(dynamo.StateHeld), how: lacking(dynamo.AttrHoldEnd), audit: "damaged_id", remains: "damaged_id"},
+	{what: "claimed IDs are made free by hand", which: idsIn(dynamo.StateClaimed), how: setTo(dynamo.AttrState, dynamo.StateFree), audit: "damaged_id", remains: "damaged_id"},
+	{what: "held IDs are made free by hand", which: idsIn(dynamo.StateHeld), how: setTo(dynamo.AttrState, dynamo.StateFree), audit: "damaged_id", remains: "damaged_id"},
 	{what: "batch records are lost", which: under("J#", "B#"), unasked: true},
 	{what: "the refill's record is lost", which: at(ownPK, "F")},
 }
@@ -175,7 +177,7 @@ func (p *corruptionPlay) end() {
 	}
 	p.sweep()
 	for _, r := range p.walked() {
-		if r.State == alloc.StateFree {
+		if r.State == alloc.StateFree && r.At.IsZero() { // one that is taken, and free, is damaged
 			p.Errorf("%s is free and nobody gets it", r.ID)
 		}
 	}

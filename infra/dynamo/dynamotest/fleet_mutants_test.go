@@ -18,9 +18,9 @@ var fleetMutants = []struct {
 	tries uint64 // seeds
 }{
 	{
-		name: "a claim does not test the state", tries: 1,
+		name: "a claim tests neither the state nor whether there is an owner", tries: 1,
 		plan: func(p *fleetPlan) {
-			p.mutate = mutant{call: untested(idTo(dynamo.StateClaimed, dynamo.StateHeld), dynamo.AttrState)}.table
+			p.mutate = mutant{call: untested(takesID, dynamo.AttrState, dynamo.AttrToken)}.table
 		},
 	},
 	{

@@ -51,10 +51,20 @@ func idTo(states ...string) func(Call) bool {
 	}
 }
 
+// takesID is the update by which a claim takes an ID.
+func takesID(c Call) bool {
+	_, owner := c.Update.Set[dynamo.AttrToken]
+	return owner && idTo(dynamo.StateClaimed, dynamo.StateHeld)(c)
+}
+
 var poolMutants = []mutant{
 	{
-		name: "a claim does not test the state", runs: 500,
-		call: untested(idTo(dynamo.StateClaimed), dynamo.AttrState),
+		name: "a claim tests neither the state nor whether there is an owner", runs: 500,
+		call: untested(takesID, dynamo.AttrState, dynamo.AttrToken),
+	},
+	{
+		name: "a claim does not test whether there is an owner", schedule: caseFreeAndOwned,
+		call: untested(takesID, dynamo.AttrToken),
 	},
 	{
 		name: "a claim does not test the generation", schedule: caseLateClaim,
