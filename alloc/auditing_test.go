@@ -282,8 +282,10 @@ func TestALogEndsWhateverFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		wantWhole(t, string(part))
 		met := map[alloc.ID]bool{}
-		for _, l := range readLines[testLine](t, part) {
+		lines := readLines[testLine](t, part)
+		for _, l := range lines[1 : len(lines)-1] {
 			if met[l.ID.ID] || l.ID.Token == "" {
 				t.Errorf("a line of the log is %+v", l.ID)
 			}

@@ -28,7 +28,7 @@ func (s *Service) writeStep(ctx context.Context, j Job, write writer) (doneStep,
 	}
 	to := j
 	to.Mark = p.Next
-	if p.IDs > 0 {
+	if len(p.Data) > 0 {
 		to.Parts++
 		to.Done += p.IDs
 	}
@@ -38,10 +38,10 @@ func (s *Service) writeStep(ctx context.Context, j Job, write writer) (doneStep,
 	return doneStep{to, p.Next == ""}, nil
 }
 
-// nextPart makes the job's next part, and returns the one that stands; without IDs where there are none up to its Next.
+// nextPart makes the job's next part, and returns the one that stands; without data where there is none up to its Next.
 func (s *Service) nextPart(ctx context.Context, j Job, write writer) (Part, error) {
 	p, err := encodePart(ctx, j, write)
-	if err != nil || p.IDs == 0 {
+	if err != nil || len(p.Data) == 0 {
 		return p, err
 	}
 	if err := s.store.PutPart(ctx, j.ID, j.Parts, p); err != nil {

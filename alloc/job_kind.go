@@ -110,7 +110,7 @@ var jobKinds = map[JobKind]jobKind{
 		what: "a log", need: ActionManage, result: ActionManage,
 		able:  func(s *Service, _ Job) bool { return s.log.whole() },
 		step:  (*Service).logStep,
-		empty: func(j Job) bool { return j.Done == 0 },
+		empty: func(Job) bool { return false }, // it has its head and its tail
 		sum:   func(j Job) string { return several(j.Done, "line was written", "lines were written") },
 		stays: "the parts that are there stay, and are not all", recorded: true,
 	},

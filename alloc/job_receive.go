@@ -22,7 +22,7 @@ type intake struct {
 	// ready refuses to start the job with a whole file, as what it is about stands now. It makes of the file's reading nothing new.
 	ready func(s *Service, ctx context.Context, j Job) error
 
-	nothing string // why a file without an entry is refused
+	nothing string // why a file without an entry is refused; "" where it is not
 }
 
 // file is how the job reads its file; it refuses a job that takes none.

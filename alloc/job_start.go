@@ -48,7 +48,7 @@ func (s *Service) start(ctx context.Context, j Job, parts int) (Job, error) {
 			return Job{}, Errorf(CodeInvalidRequest, "the job has received %s, and not %d; send those that are missing, or say how many there are", several(have, "part", "parts"), parts)
 		case j.State != JobReceiving:
 			return j, nil
-		case j.Total == 0:
+		case j.Total == 0 && file.nothing != "":
 			return Job{}, Errorf(CodeInvalidRequest, "%s", file.nothing)
 		}
 		if err := file.ready(s, ctx, j); err != nil {

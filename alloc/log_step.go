@@ -11,10 +11,51 @@ const logMargin = MaxHold + KeyRetention + time.Hour
 
 // logStep writes the next part of a log.
 func (s *Service) logStep(ctx context.Context, j Job) (doneStep, error) {
+	lines := s.logIDs
 	if j.Pool == "" {
-		return s.writeStep(ctx, j, s.logLeases)
+		lines = s.logLeases
 	}
-	return s.writeStep(ctx, j, s.logIDs)
+	return s.writeStep(ctx, j, func(ctx context.Context, j Job, limit int) ([]byte, Count, string, error) {
+		return s.logPart(ctx, j, limit, lines)
+	})
+}
+
+// logPart encodes lines from the job's mark on, after the head of the log where they are the first, and before its tail where they are the
+// last. The mark counts all that is in the parts before, so the tail is about what stands there, whoever has written it.
+func (s *Service) logPart(ctx context.Context, j Job, limit int, lines writer) (data []byte, n Count, next string, err error) {
+	at, err := readLogMark(j.Mark)
+	if err != nil {
+		return nil, 0, "", err
+	}
+	from := j
+	from.Mark = at.mark
+	body, n, mark, err := lines(ctx, from, limit)
+	if err != nil {
+		return nil, 0, "", err
+	}
+	at.mark = mark
+	last := mark == ""
+	if n == 0 && !last {
+		return nil, 0, at.String(), nil
+	}
+	if !at.sum.begun() {
+		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeHead(j.logHead()) })
+		if err != nil {
+			return nil, 0, "", unwritten(err)
+		}
+	}
+	data = append(data, body...)
+	at.sum.add(data, n)
+	if !last {
+		return data, n, at.String(), nil
+	}
+	tail, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeTail(at.sum.tail()) })
+	return append(data, tail...), n, "", unwritten(err)
+}
+
+// logHead is what the first line of a log says. What was taken before the job was made is in it.
+func (j Job) logHead() LogHead {
+	return LogHead{Format: LogFormat, Pool: j.Pool, Sequence: j.Spec.Sequence, Since: j.Spec.Since, Begun: j.Created, Job: j.ID}
 }
 
 // logIDs encodes what was taken from the job's mark on.

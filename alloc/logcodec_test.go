@@ -11,6 +11,8 @@ import (
 
 // testLine is a line of the tests' own log.
 type testLine struct {
+	Head     *alloc.LogHead
+	Tail     *alloc.LogTail
 	ID       *alloc.IDRecord
 	Lease    *alloc.LeaseRecord
 	Sequence alloc.SequenceName
@@ -18,6 +20,12 @@ type testLine struct {
 
 // logCodec writes what is to be written as JSON, a line each.
 var logCodec = alloc.LogCodec{
+	EncodeHead: func(h alloc.LogHead) ([]byte, error) {
+		return jsonLines([]alloc.LogHead{h}, func(h alloc.LogHead) any { return testLine{Head: &h} })
+	},
+	EncodeTail: func(l alloc.LogTail) ([]byte, error) {
+		return jsonLines([]alloc.LogTail{l}, func(l alloc.LogTail) any { return testLine{Tail: &l} })
+	},
 	EncodeIDs: func(ids []alloc.IDRecord) ([]byte, error) {
 		return jsonLines(ids, func(r alloc.IDRecord) any { return testLine{ID: &r} })
 	},

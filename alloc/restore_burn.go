@@ -126,7 +126,10 @@ func (s *Service) readBurnList(j Job, data []byte) (ids []IDRecord, next string,
 		return nil, "", Errorf(CodeInternal, "a list of IDs to retire cannot be read as it was kept").Because(err)
 	}
 	for line := range bytes.Lines(rest) {
-		l, err := s.readLogLine(j, bytes.TrimSpace(line))
+		l, err := s.readLogLine(bytes.TrimSpace(line))
+		if err == nil {
+			err = l.checkFor(j)
+		}
 		if err != nil {
 			return nil, "", Errorf(CodeInternal, "a list of IDs to retire cannot be read as it was kept").Because(err)
 		}

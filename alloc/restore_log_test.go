@@ -1,6 +1,10 @@
 package alloc_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,27 +12,38 @@ import (
 	"idpool/alloc"
 )
 
-func TestALogThatCannotBeReadIsRefused(t *testing.T) {
-	d := newDisaster(t)
-	log := d.log(t, alloc.LogRequest{Pool: pool})
-	lines := strings.SplitAfter(log, "\n")
-	leases := d.log(t, alloc.LogRequest{Sequence: sequence})
-	other := strings.ReplaceAll(lines[0], string(pool), "team-a.other")
-	for _, c := range []struct {
-		what, part, want string
-	}{
-		{"no JSON", lines[0] + "\n" + "{\"ID\":\n", "line 3 of the log: it cannot be read"},
-		{"cut off", lines[0] + lines[1][:len(lines[1])/2], "line 2 of the log: it cannot be read"},
-		{"another pool", lines[0] + other, `line 2 of the log: it is about the pool "team-a.other", and this job restores the pool "team-a.vouchers"`},
-		{"a lease", leases, "line 1 of the log: it is about the sequence"},
-		{"neither", "{}\n", "line 1 of the log: it is neither about an ID nor about a lease"},
-		{"no state", strings.Replace(lines[0], `"State":"`, `"State":"x`, 1), "line 1 of the log: there is no state"},
-		{"no ID", strings.Replace(lines[0], `"ID":"A`, `"ID":" A`, 1), "line 1 of the log: "},
-		{"a long line", strings.Repeat("x", 65<<10), "line 1 of the log: it has more than"},
-		{"UTF-16", "\xff\xfe{", "UTF-16"},
-	} {
-		s := d.service(t)
-		j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+// wantWhole fails the test unless the log says at its end, truly, what it has.
+func wantWhole(t testing.TB, log string) {
+	t.Helper()
+	lines := readLines[testLine](t, []byte(log))
+	last := strings.LastIndex(strings.TrimSuffix(log, "\n"), "\n") + 1
+	sum := sha256.Sum256([]byte(log[:last]))
+	want := alloc.LogTail{Lines: alloc.Count(len(lines) - 2), Digest: hex.EncodeToString(sum[:])}
+	head, tail := lines[0].Head, lines[len(lines)-1].Tail
+	if head == nil || head.Format != alloc.LogFormat || head.Job == "" || tail == nil || *tail != want {
+		t.Errorf("the log begins with %+v and ends with %+v, want %+v", head, tail, want)
+	}
+}
+
+// sealed is a log of the head and the lines, with a tail that says so.
+func sealed(t testing.TB, head, lines string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(head + lines))
+	tail, err := logCodec.EncodeTail(alloc.LogTail{Lines: alloc.Count(strings.Count(lines, "\n")), Digest: hex.EncodeToString(sum[:])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head + lines + string(tail)
+}
+
+// refusals are logs and what they are refused for. A part that is refused is not taken.
+type refusals []struct{ what, part, want string }
+
+func (all refusals) check(t *testing.T, d *disaster, r alloc.RestoreRequest, good string) {
+	t.Helper()
+	s := d.service(t)
+	for _, c := range all {
+		j, err := s.Restore(d.ctx, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,43 +54,150 @@ func TestALogThatCannotBeReadIsRefused(t *testing.T) {
 		if got, err := s.Job(d.ctx, j.ID); err != nil || len(got.Inputs) > 0 || got.Total > 0 {
 			t.Errorf("%s: the job is %+v, %v, want nothing taken", c.what, got, err)
 		}
-		if _, _, err := s.ReceivePart(d.ctx, j.ID, 0, []byte(lines[0])); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err = s.ReceivePart(d.ctx, j.ID, 1, []byte(lines[1]+"?\n"))
-		if e := wantCode(t, err, alloc.CodeInvalidRequest); !strings.Contains(e.Message, "line 3 of the log") {
-			t.Errorf("the second part: %q, want the line of the whole log", e.Message)
+		if _, _, err := s.ReceivePart(d.ctx, j.ID, 0, []byte(good)); err != nil {
+			t.Fatalf("%s: the log as it is: %v", c.what, err)
 		}
 		if _, err := s.CancelJob(d.ctx, j.ID); err != nil {
 			t.Fatal(err)
 		}
 		d.clock.Advance(time.Second)
 	}
+}
+
+func TestALogThatCannotBeReadIsRefused(t *testing.T) {
+	d := newDisaster(t)
+	log := d.log(t, alloc.LogRequest{Pool: pool})
+	lines := strings.SplitAfter(log, "\n")
+	head, one, two := lines[0], lines[1], lines[2]
+	leases := d.log(t, alloc.LogRequest{Sequence: sequence})
+	other := strings.ReplaceAll(one, string(pool), "team-a.other")
+	refusals{
+		{"no JSON", head + "\n" + "{\"ID\":\n", "line 3 of the log: it cannot be read"},
+		{"cut off", head + one[:len(one)/2], "line 2 of the log: it cannot be read"},
+		{"another pool", head + one + other, `line 3 of the log: it is about the pool "team-a.other", and this job restores the pool "team-a.vouchers"`},
+		{"another pool's log", strings.ReplaceAll(log, string(pool), "team-a.other"), `line 1 of the log: the log is of the pool "team-a.other", and this job restores`},
+		{"leases", leases, "line 1 of the log: the log is of the sequence"},
+		{"a lease", head + strings.SplitAfter(leases, "\n")[1], "line 2 of the log: it is about the sequence"},
+		{"neither", head + "{}\n", "line 2 of the log: it is neither about an ID nor about a lease"},
+		{"no state", head + strings.Replace(one, `"State":"`, `"State":"x`, 1), "line 2 of the log: there is no state"},
+		{"no ID", head + strings.Replace(one, `"ID":"A`, `"ID":" A`, 1), "line 2 of the log: "},
+		{"a long line", strings.Repeat("x", 65<<10), "line 1 of the log: it has more than"},
+		{"UTF-16", "\xff\xfe{", "UTF-16"},
+		{"without its head, as old ones are", one + two, "line 1 of the log: a log begins with a line that says what it is of"},
+		{"another format", strings.Replace(head, `"Format":1`, `"Format":2`, 1), "line 1 of the log: the log is of the format 2"},
+		{"a line less", strings.Replace(log, two, "", 1), "the log says that it has 16 lines, and 15 have come"},
+		{"a line twice", strings.Replace(log, two, two+two, 1), "the log says that it has 16 lines, and 17 have come"},
+		{"a line changed", strings.Replace(log, "shop", "shup", 1), "are not those that were written, by its digest"},
+		{"two lines in another order", strings.Replace(log, one+two, two+one, 1), "by its digest"},
+		{"its tail alone", lines[len(lines)-2], "line 1 of the log: it is the last line of a log, and nothing has come before it"},
+		{"twice", log + log, "line 19 of the log: another log begins here; a job takes one"},
+		{"a log in a log", head + one + log, "line 3 of the log: another log begins here, before this one has come to its end"},
+		{"something after its end", log + one, "line 19 of the log: the log has come to its end before it"},
+		{"a line without end", head + strings.TrimSuffix(one, "\n"), "line 2 of the log: it has no end"},
+	}.check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point}, head)
 	d.claim(t, 1, 0) // the pool is as it was
 }
 
-// A part whose last line has no end is the last.
-func TestALogGoesOnAtAnEndOfALine(t *testing.T) {
+// A log that leaves out something that was taken after the point of the backup is refused.
+func TestALogOfAnotherTimeIsRefused(t *testing.T) {
+	d := newDisaster(t)
+	begun := d.clock.Now()
+	late := d.log(t, alloc.LogRequest{Pool: pool, Since: d.point.Add(time.Second)})
+	good := d.log(t, alloc.LogRequest{Pool: pool, Since: d.point})
+	refusals{{"since a later time", late, "the log leaves out what was taken before " + d.point.Add(time.Second).UTC().Format(time.RFC3339)}}.
+		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point}, good)
+	d.clock.Advance(time.Minute)
+	later := d.log(t, alloc.LogRequest{Pool: pool})
+	refusals{{"begun before the point", good, "it knows nothing of what was taken after"}}.
+		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: begun.Add(time.Second)}, later)
+}
+
+// A log that was cut off, at the end of a line too, is not carried, and nothing of it is.
+func TestALogWithoutItsEndIsNotCarried(t *testing.T) {
 	d := newDisaster(t)
 	log := d.log(t, alloc.LogRequest{Pool: pool})
+	lines := strings.SplitAfter(log, "\n")
 	s := d.service(t)
 	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut := strings.TrimSuffix(log, "\n")
-	for range 2 { // a part that comes again is a success
-		if _, _, err := s.ReceivePart(d.ctx, j.ID, 0, []byte(cut)); err != nil {
+	for n, line := range lines[:len(lines)-2] {
+		if _, _, err := s.ReceivePart(d.ctx, j.ID, n, []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.StartJob(d.ctx, j.ID, n+1)
+		if e := wantCode(t, err, alloc.CodeInvalidRequest); !strings.Contains(e.Message, "the log is not whole") {
+			t.Errorf("after %d lines: %q", n+1, e.Message)
+		}
+	}
+	if _, _, err := s.ReceivePart(d.ctx, j.ID, len(lines)-2, []byte(lines[len(lines)-2])); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.StartJob(d.ctx, j.ID, len(lines)-1); err != nil {
+		t.Fatal(err)
+	}
+	d.toTheEnd(t)
+	d.wantCarried(t)
+}
+
+// A log of a pool of which nothing was taken is whole, and carries nothing.
+func TestALogOfNothing(t *testing.T) {
+	d := newDisaster(t)
+	if _, _, err := d.old.CreatePool(t.Context(), "empty", alloc.PoolConfig{}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.model.CreatePool(t.Context(), "empty", alloc.PoolConfig{}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	log := d.log(t, alloc.LogRequest{Pool: "empty"})
+	wantWhole(t, log)
+	if j, lines := d.restore(t, alloc.RestoreRequest{Pool: "empty", Source: alloc.RestoreLog}, log); j.Done != 0 || len(lines) > 0 {
+		t.Errorf("the job is %+v with %+v", j, lines)
+	}
+}
+
+// The last line of a log may have lost its end, and lines may end as in other systems. A part that comes again is a success.
+func TestALogAsOthersSendIt(t *testing.T) {
+	d := newDisaster(t)
+	log := d.log(t, alloc.LogRequest{Pool: pool})
+	wantWhole(t, log)
+	d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog}, strings.TrimSpace(strings.ReplaceAll(log, "\n", "\r\n\r\n")))
+	d.wantCarried(t)
+	s := d.service(t)
+	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, _, err := s.ReceivePart(d.ctx, j.ID, 0, []byte(log)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, _, err = s.ReceivePart(d.ctx, j.ID, 1, []byte(log))
 	wantCode(t, err, alloc.CodeInvalidRequest)
-	if _, err := s.StartJob(d.ctx, j.ID, 1); err != nil {
-		t.Fatal(err)
+}
+
+// A log of many parts is one, and whole.
+func TestALogOfManyParts(t *testing.T) {
+	d := newDisaster(t)
+	var ids []alloc.IDRecord
+	for n := range 3500 {
+		ids = append(ids, alloc.IDRecord{ID: alloc.ID(fmt.Sprintf("%04d-%s", n, strings.Repeat("x", 200))), State: alloc.StateRetired})
 	}
-	d.deliver(t)
-	d.wantCarried(t)
+	for some := range slices.Chunk(ids, 1000) {
+		if _, err := d.old.Carry(t.Context(), pool, some); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := d.log(t, alloc.LogRequest{Pool: pool})
+	wantWhole(t, log)
+	if len(log) < 3*alloc.MaxPartBytes {
+		t.Fatal("the log is too short to show anything")
+	}
+	if j, _ := d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog}, log); j.Tally.Carried < 3500 {
+		t.Errorf("the job is %+v", j)
+	}
 }
 
 // A log since a time has every ID of which a backup of that time may say something else.
@@ -87,10 +209,10 @@ func TestALogLeavesOutWhatABackupHas(t *testing.T) {
 	whole := strings.Count(d.log(t, alloc.LogRequest{Pool: pool}), "\n")
 	d.clock.Advance(time.Second)
 	late := strings.Count(d.log(t, alloc.LogRequest{Pool: pool, Since: since}), "\n")
-	if whole != 7 || late != 4 { // three were claimed long before; what is held is always there
-		t.Errorf("the whole log has %d lines and the late one %d, want 7 and 4", whole, late)
+	if whole != 9 || late != 6 { // three were claimed long before; what is held is always there
+		t.Errorf("the whole log has %d lines and the late one %d, want 9 and 6", whole, late)
 	}
-	if n := strings.Count(d.log(t, alloc.LogRequest{Sequence: sequence, Since: since}), "\n"); n != 0 {
-		t.Errorf("%d leases, want none", n)
+	if n := strings.Count(d.log(t, alloc.LogRequest{Sequence: sequence, Since: since}), "\n"); n != 2 {
+		t.Errorf("%d lines, want none about a lease", n)
 	}
 }

@@ -73,6 +73,9 @@ func (s *Service) carriedStep(ctx context.Context, j Job, c forwarded) (doneStep
 
 // carryPiece carries the next piece of a log.
 func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
+	if j.pieces() == 0 { // it is whole, and nothing was taken
+		return forwarded{}, nil
+	}
 	k, err := strconv.Atoi(cmp.Or(j.Mark, "0"))
 	if err != nil {
 		return forwarded{}, Errorf(CodeInternal, "where the job goes on is not known").Because(err)
@@ -84,7 +87,10 @@ func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
 	var ids []IDRecord
 	var leases []LeaseRecord
 	for line := range bytes.Lines(data) {
-		l, err := s.readLogLine(j, bytes.TrimSpace(line))
+		l, err := s.readLogLine(bytes.TrimSpace(line))
+		if err == nil {
+			err = l.checkFor(j)
+		}
 		switch {
 		case err != nil:
 			return forwarded{}, Errorf(CodeInternal, "a piece of the log cannot be read as it was kept").Because(err)

@@ -60,7 +60,7 @@ func TestACustomerAuditsAndRestores(t *testing.T) {
 
 	log := done(told[*apitest.LogPoolResponse](c, 202)(c.LogPoolWithResponse(c.ctx, "p", nil, apitest.LogRequest{})).JSON202)
 	lines := told[*apitest.GetJobPartResponse](c, 200)(c.GetJobPartWithResponse(c.ctx, log.ID, 0)).Body
-	if log.Done != 2 || strings.Count(string(lines), "\n") != 2 {
+	if log.Done != 2 || strings.Count(string(lines), "\n") != 4 {
 		t.Errorf("the log of two IDs that are held: %+v, %s", log, lines)
 	}
 	restore := told[*apitest.RestorePoolResponse](c, 201)(c.RestorePoolWithResponse(c.ctx, "p", nil, apitest.RestoreRequest{

@@ -70,13 +70,18 @@ func positive(name string, to *alloc.Count) field {
 
 // bounded reads a whole number within its bounds, where the domain takes zero for "not given".
 func bounded[T ~int | ~int64](name string, least, most T, to *T) field {
+	return boundedOr(name, least, most, "its default", to)
+}
+
+// boundedOr is bounded where to leave it out means what without says.
+func boundedOr[T ~int | ~int64](name string, least, most T, without string, to *T) field {
 	read := whole(name, to).read
 	return field{name, func(value []byte) error {
 		if err := read(value); err != nil {
 			return err
 		}
 		if *to < least || *to > most {
-			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %d to %d; leave it out for its default", name, least, most)
+			return alloc.Errorf(alloc.CodeInvalidRequest, "%s must be %d to %d; leave it out for %s", name, least, most, without)
 		}
 		return nil
 	}}

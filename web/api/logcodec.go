@@ -12,12 +12,39 @@ import (
 // what it was. Numbers of 64 bits are strings, as in the whole API; times are RFC 3339 to the nanosecond.
 func LogCodec() alloc.LogCodec {
 	return alloc.LogCodec{
+		EncodeHead:     func(h alloc.LogHead) ([]byte, error) { return logLines([]alloc.LogHead{h}, newHeadLine) },
+		EncodeTail:     func(l alloc.LogTail) ([]byte, error) { return logLines([]alloc.LogTail{l}, newTailLine) },
 		EncodeIDs:      func(ids []alloc.IDRecord) ([]byte, error) { return logLines(ids, newIDLine) },
 		EncodeLeases:   encodeLeases,
 		EncodeFindings: func(found []alloc.Finding) ([]byte, error) { return logLines(found, newFindingLine) },
 		EncodeCarries:  func(carried []alloc.CarryLine) ([]byte, error) { return logLines(carried, newCarryLine) },
 		Decode:         decodeLogLine,
 	}
+}
+
+// headLine is the first line of a log. It is about a pool or about a sequence.
+type headLine struct {
+	Log      int                `json:"log"`
+	Pool     alloc.PoolName     `json:"pool,omitzero"`
+	Sequence alloc.SequenceName `json:"sequence,omitzero"`
+	Since    time.Time          `json:"since,omitzero"`
+	Begun    time.Time          `json:"begun"`
+	Job      alloc.JobID        `json:"job"`
+}
+
+func newHeadLine(h alloc.LogHead) headLine {
+	return headLine{Log: h.Format, Pool: h.Pool, Sequence: h.Sequence, Since: utc(h.Since), Begun: utc(h.Begun), Job: h.Job}
+}
+
+// tailLine is the last line of a log.
+type tailLine struct {
+	Whole  bool        `json:"whole"`
+	Lines  alloc.Count `json:"lines"`
+	Digest string      `json:"digest"`
+}
+
+func newTailLine(l alloc.LogTail) tailLine {
+	return tailLine{Whole: true, Lines: l.Lines, Digest: l.Digest}
 }
 
 type idLine struct {

@@ -2,10 +2,13 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,14 +83,26 @@ func TestALogIsReadAsItWasWritten(t *testing.T) {
 		}
 		leases, want = append(leases, lease), append(want, alloc.LogLine{Lease: &lease, Sequence: "s"})
 	}
+	heads := []alloc.LogHead{{Format: 1, Pool: "p", Since: someTime(r), Begun: someTime(r), Job: "J"}, {Format: 1, Sequence: "s", Begun: someTime(r), Job: "J"}}
+	tail := alloc.LogTail{Lines: 1 << 60, Digest: "0aff"}
+	want = slices.Concat([]alloc.LogLine{{Head: &heads[0]}, {Head: &heads[1]}, {Tail: &tail}}, want)
 	codec := LogCodec()
-	first, errFirst := codec.EncodeIDs(ids)
-	second, errSecond := codec.EncodeLeases("s", leases)
-	if errFirst != nil || errSecond != nil {
-		t.Fatal(errFirst, errSecond)
+	var log []byte
+	for _, write := range []func() ([]byte, error){
+		func() ([]byte, error) { return codec.EncodeHead(heads[0]) },
+		func() ([]byte, error) { return codec.EncodeHead(heads[1]) },
+		func() ([]byte, error) { return codec.EncodeTail(tail) },
+		func() ([]byte, error) { return codec.EncodeIDs(ids) },
+		func() ([]byte, error) { return codec.EncodeLeases("s", leases) },
+	} {
+		lines, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, lines...)
 	}
 	sameTime := cmp.Comparer(time.Time.Equal)
-	if diff := cmp.Diff(want, decodedLines(t, append(first, second...)), sameTime); diff != "" {
+	if diff := cmp.Diff(want, decodedLines(t, log), sameTime); diff != "" {
 		t.Errorf("(-written +read):\n%s", diff)
 	}
 }
@@ -132,6 +147,15 @@ func TestTheLinesOfALog(t *testing.T) {
 		got  func() ([]byte, error)
 		want string
 	}{
+		"the first line": {func() ([]byte, error) {
+			return codec.EncodeHead(alloc.LogHead{Format: 1, Pool: "p", Since: noon.Add(-time.Hour), Begun: noon, Job: "J"})
+		}, `{"log":1,"pool":"p","since":"2026-11-29T11:00:00.000000005Z","begun":"2026-11-29T12:00:00.000000005Z","job":"J"}`},
+		"the first line of all leases": {func() ([]byte, error) {
+			return codec.EncodeHead(alloc.LogHead{Format: 1, Sequence: "s", Begun: noon, Job: "J"})
+		}, `{"log":1,"sequence":"s","begun":"2026-11-29T12:00:00.000000005Z","job":"J"}`},
+		"the last line": {func() ([]byte, error) {
+			return codec.EncodeTail(alloc.LogTail{Lines: 5, Digest: "ab"})
+		}, `{"whole":true,"lines":5,"digest":"ab"}`},
 		"an ID with all of it": {func() ([]byte, error) {
 			return codec.EncodeIDs([]alloc.IDRecord{{
 				Pool: "p", ID: `<"é">`, State: "held", Generation: 1 << 60, Job: "J", Token: "T", By: "shop", Owner: "o",
@@ -173,30 +197,38 @@ func TestALineOfALogThatIsRefused(t *testing.T) {
 	const id = `"pool":"p","id":"A","state":"held","generation":"0"`
 	const lease = `"sequence":"s","start":"1","end":"5","epoch":"1","proven":true`
 	tests := map[string]string{
-		`{` + id + `,"nope":1}`:                     `the field "nope" is not known`,
-		`{` + id + `,"pool":"q"}`:                   `has the field "pool" twice`,
-		`{` + id + `,"proven":true}`:                "belongs to another kind of line",
-		`{` + lease + `,"owner":"o"}`:               "belongs to another kind of line",
-		`{` + id + `,` + lease + `}`:                "belongs to another kind of line",
-		`{"pool":"p","id":"A"}`:                     "must have the fields pool, id, state, generation",
-		`{"sequence":"s","start":"1"}`:              "must have the fields sequence, start, end, epoch, proven",
-		`{}`:                                        "must have the fields pool, id",
-		``:                                          "not valid JSON",
-		`null`:                                      "must be a JSON object, not null",
-		`[]`:                                        "must be a JSON object, not a list",
-		`{` + id:                                    "ends too early",
-		`{` + id + `} {}`:                           "something after its JSON value",
-		`{` + id + `,"owner":"\ud83d"}`:             "not valid Unicode",
-		`{` + id + `,"owner":"\ud83dx\udfab"}`:      "not valid Unicode",
-		`{` + id + `,"owner":"\udfab\ud83d"}`:       "not valid Unicode",
-		`{` + id + `,"metadata":{"\ud83d":"x"}}`:    "not valid Unicode",
-		`{` + id + ",\"owner\":\"\xff\"}":           "not valid Unicode",
-		`{` + id + `,"owner":5}`:                    "owner must be a string, not a number",
-		`{` + id + `,"metadata":[]}`:                "metadata must be a JSON object",
-		`{` + id + `,"metadata":{"a":1}}`:           "metadata.a must be a string",
-		`{` + id + `,"metadata":{"a":"1","a":"2"}}`: `has the field "a" twice`,
-		`{` + id + `,"at":"yesterday"}`:             "at must be a time",
-		`{` + id + `,"token":null}`:                 "token must be a string, not null",
+		`{` + id + `,"nope":1}`:                              `the field "nope" is not known`,
+		`{` + id + `,"pool":"q"}`:                            `has the field "pool" twice`,
+		`{` + id + `,"proven":true}`:                         "belongs to another kind of line",
+		`{"log":1,"begun":"2026-11-29T12:00:00Z","job":"J"}`: "either the field pool or the field sequence",
+		`{"log":1,"pool":"p","sequence":"s","begun":"2026-11-29T12:00:00Z","job":"J"}`: "either the field pool or the field sequence",
+		`{"log":1,"pool":"p"}`:   "must have the fields log, begun, job",
+		`{"log":"1","pool":"p"}`: "log must be a whole number",
+		`{"log":1,"pool":"P","begun":"2026-11-29T12:00:00Z","job":"J"}`: `the name "P" is not allowed`,
+		`{"whole":true}`:                                   "must have the fields whole, lines, digest",
+		`{"whole":false,"lines":1,"digest":"a"}`:           "whole must be true",
+		`{"whole":true,"lines":1,"digest":"a","pool":"p"}`: "belongs to another kind of line",
+		`{` + lease + `,"owner":"o"}`:                      "belongs to another kind of line",
+		`{` + id + `,` + lease + `}`:                       "belongs to another kind of line",
+		`{"pool":"p","id":"A"}`:                            "must have the fields pool, id, state, generation",
+		`{"sequence":"s","start":"1"}`:                     "must have the fields sequence, start, end, epoch, proven",
+		`{}`:                                               "must have the fields pool, id",
+		``:                                                 "not valid JSON",
+		`null`:                                             "must be a JSON object, not null",
+		`[]`:                                               "must be a JSON object, not a list",
+		`{` + id:                                           "ends too early",
+		`{` + id + `} {}`:                                  "something after its JSON value",
+		`{` + id + `,"owner":"\ud83d"}`:                    "not valid Unicode",
+		`{` + id + `,"owner":"\ud83dx\udfab"}`:             "not valid Unicode",
+		`{` + id + `,"owner":"\udfab\ud83d"}`:              "not valid Unicode",
+		`{` + id + `,"metadata":{"\ud83d":"x"}}`:           "not valid Unicode",
+		`{` + id + ",\"owner\":\"\xff\"}":                  "not valid Unicode",
+		`{` + id + `,"owner":5}`:                           "owner must be a string, not a number",
+		`{` + id + `,"metadata":[]}`:                       "metadata must be a JSON object",
+		`{` + id + `,"metadata":{"a":1}}`:                  "metadata.a must be a string",
+		`{` + id + `,"metadata":{"a":"1","a":"2"}}`:        `has the field "a" twice`,
+		`{` + id + `,"at":"yesterday"}`:                    "at must be a time",
+		`{` + id + `,"token":null}`:                        "token must be a string, not null",
 		`{"pool":"P","id":"A","state":"held","generation":"0"}`:                   `the name "P" is not allowed`,
 		`{"pool":"p","id":" A","state":"held","generation":"0"}`:                  "begins or ends with white space",
 		`{"pool":"p","id":"A","state":"gone","generation":"0"}`:                   `not "gone"`,
@@ -227,11 +259,33 @@ func TestALineOfALogThatIsRefused(t *testing.T) {
 	}
 }
 
+// writtenLine is the line as the codec writes it.
+func writtenLine(t *testing.T, l alloc.LogLine) (line []byte) {
+	t.Helper()
+	codec := LogCodec()
+	var err error
+	switch {
+	case l.Head != nil:
+		line, err = codec.EncodeHead(*l.Head)
+	case l.Tail != nil:
+		line, err = codec.EncodeTail(*l.Tail)
+	case l.ID != nil:
+		line, err = codec.EncodeIDs([]alloc.IDRecord{*l.ID})
+	default:
+		line, err = codec.EncodeLeases(l.Sequence, []alloc.LeaseRecord{*l.Lease})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
 // FuzzALogLine: whatever comes in, what is taken for a line is what would be written of it.
 func FuzzALogLine(f *testing.F) {
 	for _, line := range []string{
 		`{"pool":"p","id":"A","state":"held","generation":"0","token":"T","metadata":{"a":"\ud83c\udfab"},"at":"2026-11-29T12:00:00.5Z"}`,
-		`{"sequence":"s","start":"1","end":"5","epoch":"1","proven":true}`, `{"pool":"p","id":"\u00e9","state":"free","generation":"1"}`, `{"owner":"\`, `{"owner":"\ud83c\u`, `[]`,
+		`{"sequence":"s","start":"1","end":"5","epoch":"1","proven":true}`, `{"log":1,"pool":"p","begun":"2026-11-29T12:00:00Z","job":"J"}`,
+		`{"whole":true,"lines":5,"digest":"ab"}`, `{"pool":"p","id":"\u00e9","state":"free","generation":"1"}`, `{"owner":"\`, `{"owner":"\ud83c\u`, `[]`,
 	} {
 		f.Add([]byte(line))
 	}
@@ -244,15 +298,7 @@ func FuzzALogLine(f *testing.F) {
 			}
 			return
 		}
-		var again []byte
-		if read.ID != nil {
-			again, err = codec.EncodeIDs([]alloc.IDRecord{*read.ID})
-		} else {
-			again, err = codec.EncodeLeases(read.Sequence, []alloc.LeaseRecord{*read.Lease})
-		}
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		again := writtenLine(t, read)
 		if diff := cmp.Diff([]alloc.LogLine{read}, decodedLines(t, again)); diff != "" {
 			t.Fatalf("%q is written as %q and that is another:\n%s", line, again, diff)
 		}
@@ -286,18 +332,17 @@ func TestTheExamplesOfALogAreTrue(t *testing.T) {
 	}
 	codec := LogCodec()
 
-	var log []byte
-	for _, l := range decodedLines(t, []byte(shown["log"])) {
-		var line []byte
-		if l.ID != nil {
-			line, err = codec.EncodeIDs([]alloc.IDRecord{*l.ID})
-		} else {
-			line, err = codec.EncodeLeases(l.Sequence, []alloc.LeaseRecord{*l.Lease})
+	written := map[string]string{}
+	for _, name := range []string{"log", "leases"} {
+		var log []byte
+		for _, l := range decodedLines(t, []byte(shown[name])) {
+			if l.Tail != nil {
+				sum := sha256.Sum256(log)
+				l.Tail = &alloc.LogTail{Lines: alloc.Count(bytes.Count(log, []byte("\n")) - 1), Digest: hex.EncodeToString(sum[:])}
+			}
+			log = append(log, writtenLine(t, l)...)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		log = append(log, line...)
+		written[name] = string(log)
 	}
 	var found findingLine
 	if err := json.Unmarshal([]byte(shown["audit"]), &found); err != nil {
@@ -315,8 +360,9 @@ func TestTheExamplesOfALogAreTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string][]byte{"log": log, "audit": audit, "restore": restore} {
-		if want := shown[name]; string(got) != want || want == "" {
+	written["audit"], written["restore"] = string(audit), string(restore)
+	for name, got := range written {
+		if want := shown[name]; got != want || want == "" {
 			t.Errorf("%s: the contract shows %q, written is %q", name, want, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -12,8 +13,11 @@ import (
 	"idpool/alloc"
 )
 
-// logLine is a line of a log as it is read: of an ID or of a lease. given has the names of its members.
+// logLine is a line of a log as it is read: its first or its last, or of an ID or of a lease. given has the names of its members.
 type logLine struct {
+	head  alloc.LogHead
+	tail  alloc.LogTail
+	whole bool
 	id    alloc.IDRecord
 	lease alloc.LeaseRecord
 	name  alloc.SequenceName
@@ -30,14 +34,21 @@ func decodeLogLine(line []byte) (alloc.LogLine, error) {
 	if err := readMembers("the line", "", line, l.fields()); err != nil {
 		return alloc.LogLine{}, err
 	}
-	if l.given["sequence"] {
+	switch {
+	case l.given["log"]:
+		return l.ofHead()
+	case l.given["whole"]:
+		return l.ofTail()
+	case l.given["sequence"]:
 		return l.ofLease()
 	}
 	return l.ofID()
 }
 
-// The members of the two kinds of lines: those that each line has, and the others.
+// The members of the kinds of lines: those that each line has, and the others.
 var (
+	headMembers  = lineMembers{[]string{"log", "begun", "job"}, []string{"pool", "sequence", "since"}}
+	tailMembers  = lineMembers{[]string{"whole", "lines", "digest"}, nil}
 	idMembers    = lineMembers{[]string{"pool", "id", "state", "generation"}, []string{"job", "token", "by", "owner", "metadata", "at", "held_until"}}
 	leaseMembers = lineMembers{[]string{"sequence", "start", "end", "epoch", "proven"}, []string{"token", "by", "at"}}
 )
@@ -48,6 +59,8 @@ func (l *logLine) fields() []field {
 	var token alloc.Token
 	var by alloc.ClientID
 	var at time.Time
+	var pool alloc.PoolName
+	var job alloc.JobID
 	both := func(f field, set func()) field {
 		return field{f.name, func(value []byte) error {
 			err := f.read(value)
@@ -56,7 +69,11 @@ func (l *logLine) fields() []field {
 		}}
 	}
 	all := []field{
-		exact("pool", &l.id.Pool), exact("id", &l.id.ID), exact("state", &l.id.State), digits("generation", &l.id.Generation), exact("job", &l.id.Job),
+		whole("log", &l.head.Format), moment("since", &l.head.Since), moment("begun", &l.head.Begun),
+		flag("whole", &l.whole), whole("lines", &l.tail.Lines), exact("digest", &l.tail.Digest),
+		exact("id", &l.id.ID), exact("state", &l.id.State), digits("generation", &l.id.Generation),
+		both(exact("pool", &pool), func() { l.id.Pool, l.head.Pool = pool, pool }),
+		both(exact("job", &job), func() { l.id.Job, l.head.Job = job, job }),
 		exact("owner", &l.id.Owner), exactMap("metadata", &l.id.Metadata), moment("held_until", &l.id.HeldUntil),
 		exact("sequence", &l.name), digits("start", &l.lease.Start), digits("end", &l.lease.End), digits("epoch", &l.lease.Epoch), flag("proven", &l.lease.Proven),
 		both(exact("token", &token), func() { l.id.Token, l.lease.Token = token, token }),
@@ -84,6 +101,30 @@ func (l *logLine) check(m lineMembers) error {
 		return alloc.Errorf(alloc.CodeInvalidRequest, "the line must have the fields %s", strings.Join(m.required, ", "))
 	}
 	return nil
+}
+
+func (l *logLine) ofHead() (alloc.LogLine, error) {
+	if err := l.check(headMembers); err != nil {
+		return alloc.LogLine{}, err
+	}
+	if l.given["pool"] == l.given["sequence"] {
+		return alloc.LogLine{}, alloc.Errorf(alloc.CodeInvalidRequest, "the line must have either the field pool or the field sequence")
+	}
+	l.head.Sequence = l.name
+	if err := alloc.CheckName(cmp.Or(string(l.head.Pool), string(l.head.Sequence))); err != nil {
+		return alloc.LogLine{}, err
+	}
+	return alloc.LogLine{Head: &l.head}, nil
+}
+
+func (l *logLine) ofTail() (alloc.LogLine, error) {
+	if err := l.check(tailMembers); err != nil {
+		return alloc.LogLine{}, err
+	}
+	if !l.whole {
+		return alloc.LogLine{}, alloc.Errorf(alloc.CodeInvalidRequest, "whole must be true")
+	}
+	return alloc.LogLine{Tail: &l.tail}, nil
 }
 
 func (l *logLine) ofID() (alloc.LogLine, error) {

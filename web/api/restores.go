@@ -35,7 +35,7 @@ type restoreBody struct {
 
 func (b *restoreBody) fields() []field {
 	return []field{
-		text("source", &b.Source), moment("point", &b.Point), bounded("at_most", 1, maxBurn, &b.AtMost), text("why", &b.Why), text("confirm", &b.Confirm),
+		text("source", &b.Source), moment("point", &b.Point), boundedOr("at_most", 1, maxBurn, "all", &b.AtMost), text("why", &b.Why), text("confirm", &b.Confirm),
 	}
 }
 

@@ -4000,7 +4000,7 @@ type ClientInterface interface {
 
 	// PutJobInputWithBody Send a part of a seeding's file, or of a restore's log
 	//
-	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+	// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -4014,7 +4014,7 @@ type ClientInterface interface {
 
 	// PutJobInputWithTextBody Send a part of a seeding's file, or of a restore's log
 	//
-	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+	// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -4287,7 +4287,8 @@ type ClientInterface interface {
 	// LogPoolWithBody Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -4299,7 +4300,8 @@ type ClientInterface interface {
 	// LogPool Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -4394,7 +4396,8 @@ type ClientInterface interface {
 	//
 	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 	//
-	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -4410,7 +4413,8 @@ type ClientInterface interface {
 	//
 	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 	//
-	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -5161,7 +5165,7 @@ func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJob
 
 // PutJobInputWithBody Send a part of a seeding's file, or of a restore's log
 //
-// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -5185,7 +5189,7 @@ func (c *Client) PutJobInputWithBody(ctx context.Context, job JobInPath, input i
 
 // PutJobInputWithTextBody Send a part of a seeding's file, or of a restore's log
 //
-// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -5688,7 +5692,8 @@ func (c *Client) InspectID(ctx context.Context, pool PoolInPath, params *Inspect
 // LogPoolWithBody Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -5710,7 +5715,8 @@ func (c *Client) LogPoolWithBody(ctx context.Context, pool PoolInPath, params *L
 // LogPool Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -5895,7 +5901,8 @@ func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleasePa
 //
 // For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 //
-//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+//     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
@@ -5921,7 +5928,8 @@ func (c *Client) RestorePoolWithBody(ctx context.Context, pool PoolInPath, param
 //
 // For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 //
-//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+//     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
@@ -10648,7 +10656,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutJobInputWithBodyWithResponse Send a part of a seeding's file, or of a restore's log
 	//
-	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+	// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -10662,7 +10670,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutJobInputWithTextBodyWithResponse Send a part of a seeding's file, or of a restore's log
 	//
-	// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+	// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 	//
 	// Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 	// column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -10951,7 +10959,8 @@ type ClientWithResponsesInterface interface {
 	// LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -10963,7 +10972,8 @@ type ClientWithResponsesInterface interface {
 	// LogPoolWithResponse Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -11062,7 +11072,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 	//
-	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -11078,7 +11089,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 	//
-	// - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -15032,7 +15044,7 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 
 // PutJobInputWithBodyWithResponse Send a part of a seeding's file, or of a restore's log
 //
-// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -15052,7 +15064,7 @@ func (c *ClientWithResponses) PutJobInputWithBodyWithResponse(ctx context.Contex
 
 // PutJobInputWithTextBodyWithResponse Send a part of a seeding's file, or of a restore's log
 //
-// Of a restore by a log, the lines of what *getJobPart* gave of the job that wrote it, in any order. Of a seeding:
+// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
 //
 // Whole lines, at most 4 MiB, in UTF-8, as they stand in the file. Only part 0 may have a header, and it decides about separator and
 // column for all. The next part is sent when this one was answered; the same part sent again is a success. Where a gateway is
@@ -15479,7 +15491,8 @@ func (c *ClientWithResponses) InspectIDWithResponse(ctx context.Context, pool Po
 // LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -15497,7 +15510,8 @@ func (c *ClientWithResponses) LogPoolWithBodyWithResponse(ctx context.Context, p
 // LogPoolWithResponse Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -15650,7 +15664,8 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 //
 // For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 //
-//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+//     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
@@ -15672,7 +15687,8 @@ func (c *ClientWithResponses) RestorePoolWithBodyWithResponse(ctx context.Contex
 //
 // For a system whose backup of the time `point` was restored: what was taken since would be handed out again. By `source`:
 //
-//   - *log*: from logs that were written before. The job waits for them (201): send their lines as `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it.
+//   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
+//     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
