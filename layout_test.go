@@ -115,6 +115,11 @@ func importRules() []importRule {
 			never:  []string{awsModules, own("infra"), own("web/api")},
 		},
 		{
+			folder: "web/admin/plan",
+			allow:  []string{own("alloc")},
+			never:  []string{awsModules, own("infra"), own("templates"), own("web/api")},
+		},
+		{
 			folder: "templates",
 			std:    []string{"net/http", "html/template"},
 			allow:  []string{templ},
@@ -133,6 +138,11 @@ func importRules() []importRule {
 			},
 		},
 		{folder: "local", allow: []string{"*"}, never: []string{own("functions")}},
+		{
+			folder: "local/demo",
+			allow:  []string{own("alloc")},
+			never:  []string{awsModules, own("infra"), own("web"), own("templates"), own("functions")},
+		},
 	}
 }
 

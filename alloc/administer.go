@@ -159,7 +159,8 @@ func (st step) says(r AuditRecord) AuditRecord {
 		}
 		return f()
 	}
-	r.Detail, r.Plan, r.Reason, r.Before, r.After = ask(st.detail), ask(st.plan), ask(st.reason), ask(st.before), ask(st.after)
+	r.Detail, r.Before, r.After = ask(st.detail), ask(st.before), ask(st.after)
+	r.Plan, r.Reason = cmp.Or(ask(st.plan), r.Plan), cmp.Or(ask(st.reason), r.Reason) // the caller's where the step has none
 	return r
 }
 

@@ -73,6 +73,8 @@ type Caller struct {
 	Scopes  []Scope
 	Request string // request ID, for the trail
 	Address string // remote address, for the trail
+	Reason  string // why, for the trail, where the request itself has no place for it
+	Plan    string // that was confirmed, for the trail, the same
 
 	// Of a credential that is stored; zero for the one of the configuration.
 	Credential CredentialID

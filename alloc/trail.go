@@ -28,6 +28,7 @@ func (s *Service) begin(caller Caller, on kind, name, verb string) AuditRecord {
 // by is the record with who the caller is, and by what right.
 func by(caller Caller, r AuditRecord) AuditRecord {
 	r.Client, r.Role, r.Request, r.Address = caller.Client, caller.role(), caller.Request, caller.Address
+	r.Reason, r.Plan = caller.Reason, caller.Plan
 	return r
 }
 

@@ -42,6 +42,11 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	}
 	defer listener.Close() // a second time after Serve, which does no harm
 
+	if s.demo {
+		if err := fillDemo(ctx, s, data, out); err != nil {
+			return err
+		}
+	}
 	opening, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	store, closeStore, err := openStore(opening, s, data)

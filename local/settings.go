@@ -24,6 +24,7 @@ type settings struct {
 	old         string // the directory, or the table of that server, from before a restore; "" for none
 	token       string // "" for one that is made and kept
 	refillEvery time.Duration
+	demo        bool // an empty store is filled with a day of sample data first
 	log         slog.Level
 }
 
@@ -42,6 +43,7 @@ func options() []option {
 		{"old", "IDPOOL_OLD", "", "`directory` (or with -dynamodb-endpoint the table) of before a restore, from which jobs carry forward what was taken", takeOld},
 		{"token", "IDPOOL_TOKEN", "", "`credential` with all scopes; without it one is made, kept in the data directory and printed", takeToken},
 		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule", takeRefillEvery},
+		{"demo", "IDPOOL_DEMO", "", "`yes` to fill an empty database with a day of sample data first, to look around in", takeDemo},
 		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog},
 	}
 }
@@ -99,6 +101,14 @@ func takeAddr(s *settings, v string) error {
 		return fmt.Errorf("be host:port with a port of 0 to 65535, as in 127.0.0.1:8080, not %q", v)
 	}
 	s.addr = net.JoinHostPort(host, strconv.FormatUint(n, 10))
+	return nil
+}
+
+func takeDemo(s *settings, v string) error {
+	if v != "" && v != "yes" {
+		return fmt.Errorf("be yes, or left out, not %q", v)
+	}
+	s.demo = v == "yes"
 	return nil
 }
 

@@ -145,7 +145,7 @@ func TestPagesSpeak(t *testing.T) {
 				t.Errorf("%s: a gauge without words: %s", name, m)
 			}
 		}
-		for _, want := range []string{`<html lang="en">`, `<main id="main">`, `href="#main"`, "<h1>"} {
+		for _, want := range []string{`<html lang="en">`, `<main id="main" tabindex="-1">`, `href="#main"`, "<h1>"} {
 			if strings.Count(page, want) != 1 {
 				t.Errorf("%s has %q %d times, want once", name, want, strings.Count(page, want))
 			}

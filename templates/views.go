@@ -9,8 +9,30 @@ type Frame struct {
 	Environment string // shown on every page and in its title
 	Kind        string // colour of the environment: "production", "local" or "other"
 	Stylesheet  string // addresses of static files
+	Script      string
 	Icon        string
 	AsOf        Time
+
+	Nav      []Link // the screens; none on a page that is shown to nobody in particular
+	Find     string // what is looked for; with Nav
+	Who      string // who is signed in, with the role; "" for nobody
+	SignOut  bool   // there is a session to end
+	ReadOnly bool   // nothing can be changed here
+	Done     string // what was just done, in a sentence; "" for nothing
+	Refresh  Refresh
+}
+
+// Link is a link of a page.
+type Link struct {
+	Text, Href string
+	Current    bool // it is the page itself
+}
+
+// Refresh says how often a page brings its live parts up to date. The zero value is a page without any.
+type Refresh struct {
+	Seconds int    // 0 for not now
+	Switch  Link   // starts or stops it
+	Words   string // "every 10 s", "paused"
 }
 
 // Time is a moment, absolute and in UTC.
@@ -62,6 +84,32 @@ type Overview struct {
 	Frame     Frame
 	Pools     PoolsPanel
 	Sequences SequencesPanel
+}
+
+// PoolsPage is the list of pools.
+type PoolsPage struct {
+	Frame Frame
+	Panel PoolsPanel
+}
+
+// PoolPage is one pool.
+type PoolPage struct {
+	Frame        Frame
+	Description  string
+	Row          PoolRow
+	Buttons      []Link
+	Facts        []Fact // how it is configured
+	Forecast     ForecastPanel
+	Ranges       []Link // of the chart
+	Chart        Chart
+	ChartFailure *Failure
+}
+
+// ForecastPanel says how long something lasts.
+type ForecastPanel struct {
+	Lasts   string
+	Burns   []Fact
+	Failure *Failure
 }
 
 // PoolsPanel shows pools with their levels.

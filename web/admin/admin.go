@@ -7,9 +7,11 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"idpool/alloc"
 	"idpool/templates"
 	"idpool/web"
+	"idpool/web/admin/plan"
 	"idpool/web/static"
 )
 
@@ -26,25 +29,35 @@ type Config struct {
 	Service     *alloc.Service   // required
 	Environment string           // shown on every page, such as "production · eu-central-1"; default "local"
 	Now         func() time.Time // default time.Now
+	ReadOnly    bool             // nothing can be changed by it
 }
 
-// page is one row of the table of pages.
-type page struct {
-	path string // a pattern of http.ServeMux, without method; pages answer GET
+// screen is one row of the table of pages that are looked at.
+type screen struct {
+	path string // a pattern of http.ServeMux, without method; it answers GET
 	show func(*http.Request) (templ.Component, error)
 }
 
-// pages is the table of all pages.
-func (d *dashboard) pages() []page {
-	return []page{
+// screens is the table of all pages that are looked at.
+func (d *dashboard) screens() []screen {
+	return []screen{
 		{"/{$}", d.overview},
+		{"/pools", d.poolsPage},
+		{"/pools/{pool}", d.poolPage},
 	}
+}
+
+// actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
+func (d *dashboard) actions() []action {
+	return slices.Concat(d.poolActions())
 }
 
 type dashboard struct {
 	svc         *alloc.Service
 	environment string
 	now         func() time.Time
+	readOnly    bool
+	plans       *plan.Sealer
 }
 
 // New returns the dashboard with its static files.
@@ -52,33 +65,52 @@ func New(c Config) (http.Handler, error) {
 	if c.Service == nil {
 		return nil, errors.New("admin: Config.Service is required")
 	}
-	d := &dashboard{svc: c.Service, environment: c.Environment, now: c.Now}
+	d := &dashboard{svc: c.Service, environment: c.Environment, now: c.Now, readOnly: c.ReadOnly}
 	if d.environment == "" {
 		d.environment = "local"
 	}
 	if d.now == nil {
 		d.now = time.Now //nolint:forbidigo // the default of Config.Now
 	}
+	d.plans = plan.NewSealer(func(ctx context.Context) ([]byte, error) { return c.Service.DeriveKey(ctx, "plans") }, d.now)
 	mux := http.NewServeMux()
-	for _, p := range d.pages() {
-		mux.Handle(p.path, d.readOnly(p.path, d.shown(p.show)))
+	for _, p := range d.screens() {
+		mux.Handle(p.path, d.only(p.path, d.shown(p.show), nil))
+	}
+	for _, a := range d.actions() {
+		mux.Handle(a.path, d.only(a.path, d.shown(d.actPage(a)), d.act(a)))
 	}
 	notFound := http.HandlerFunc(d.notFound)
-	mux.Handle(static.Prefix, d.readOnly(static.Prefix, static.Handler(notFound)))
+	mux.Handle(static.Prefix, d.only(static.Prefix, static.Handler(notFound), nil))
 	mux.Handle("/", notFound)
-	return web.CleanPath(mux), nil
+	return web.CleanPath(d.sameOrigin(mux)), nil
 }
 
-// readOnly answers GET and HEAD.
-func (d *dashboard) readOnly(route string, next http.Handler) http.Handler {
+// sameOrigin refuses what a page of another origin has a browser send.
+func (d *dashboard) sameOrigin(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.failed(w, r, alloc.Errorf(alloc.CodeForbidden, "this was sent by a page of another site, and was not done; open this dashboard and do it here"))
+	}))
+	return guard.Handler(next)
+}
+
+// only answers GET and HEAD by get, and POST by post where there is one.
+func (d *dashboard) only(path string, get, post http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.Note(r.Context(), slog.String(web.KeyRoute, "GET "+route))
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		web.Note(r.Context(), slog.String(web.KeyRoute, r.Method+" "+path))
+		switch {
+		case r.Method == http.MethodGet, r.Method == http.MethodHead:
+			get.ServeHTTP(w, r)
+		case r.Method == http.MethodPost && post != nil:
+			post.ServeHTTP(w, r)
+		case post != nil:
+			w.Header().Set("Allow", "GET, HEAD, POST")
+			d.failed(w, r, alloc.Errorf(web.CodeMethodNotAllowed, "this page can be looked at, and its form be sent"))
+		default:
 			w.Header().Set("Allow", "GET, HEAD")
 			d.failed(w, r, alloc.Errorf(web.CodeMethodNotAllowed, "this page can only be looked at"))
-			return
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
@@ -113,16 +145,8 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, c
 func (d *dashboard) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p := web.Describe(w, r, err)
 	d.render(w, r, p.Status, templates.Error(templates.ErrorPage{
-		Frame: d.frame(p.Title), Heading: p.Title, Message: sentence(p.Detail), RequestID: p.RequestID,
+		Frame: d.frame(r, p.Title), Heading: p.Title, Message: sentence(p.Detail), RequestID: p.RequestID,
 	}))
-}
-
-func (d *dashboard) frame(title string) templates.Frame {
-	return templates.Frame{
-		Title: title, Environment: d.environment, Kind: kindOf(d.environment),
-		Stylesheet: static.Address(static.Stylesheet), Icon: static.Address(static.Icon),
-		AsOf: clock(d.now(), d.now()),
-	}
 }
 
 // kindOf is the colour of an environment: production must not be taken for another.

@@ -47,12 +47,19 @@ func newSystem(t *testing.T, store alloc.Store, caller alloc.Caller) *system {
 	if s.svc, err = alloc.NewService(alloc.Config{Store: store, Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	h, err := New(Config{Service: s.svc, Environment: "test", Now: now})
+	s.serve(Config{}, caller)
+	return s
+}
+
+// serve makes the dashboard anew, by another configuration.
+func (s *system) serve(c Config, caller alloc.Caller) {
+	s.t.Helper()
+	c.Service, c.Environment, c.Now = s.svc, "test", func() time.Time { return s.clock }
+	h, err := New(c)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	s.h = web.Stack(web.As(caller)(h), web.Options{Logger: slog.New(slog.NewTextHandler(&s.log, nil))})
-	return s
 }
 
 func (s *system) do(method, path string) *httptest.ResponseRecorder {
@@ -191,7 +198,7 @@ func TestPaging(t *testing.T) {
 	s.fill(60)
 	link := regexp.MustCompile(`<a href="([^"]+)" rel="next">More (pools|sequences)</a>`)
 	for _, list := range []string{"pools", "sequences"} {
-		row := regexp.MustCompile(`class="name">(` + strings.TrimSuffix(list, "s") + `-\d+)`)
+		row := regexp.MustCompile(`class="name">(?:<a[^>]*>)?(` + strings.TrimSuffix(list, "s") + `-\d+)`)
 		seen := map[string]int{}
 		pages, path := 0, "/"
 		for path != "" {

@@ -29,9 +29,9 @@ func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
 	if err := web.RequireCaller(r); err != nil {
 		return nil, err
 	}
-	q := listQuery{values: r.URL.Query()}
+	q := listQuery{values: r.URL.Query(), path: "/"}
 	return templates.Home(templates.Overview{
-		Frame:     d.frame("Overview"),
+		Frame:     d.liveFrame(r, "Overview"),
 		Pools:     d.pools(r, q),
 		Sequences: d.sequences(r, q),
 	}), nil
@@ -72,7 +72,10 @@ func failure(r *http.Request, err error, retry string) *templates.Failure {
 }
 
 // listQuery is the query of a page with lists.
-type listQuery struct{ values url.Values }
+type listQuery struct {
+	values url.Values
+	path   string
+}
 
 // limit is 25, 50 or 100; what is none of these is 25.
 func (q listQuery) limit() int {
@@ -110,9 +113,9 @@ func (q listQuery) with(key string, from alloc.Cursor) string {
 		values.Del(key)
 	}
 	if len(values) == 0 {
-		return "/"
+		return q.path
 	}
-	return "/?" + values.Encode()
+	return q.path + "?" + values.Encode()
 }
 
 func (q listQuery) paging(key string, next alloc.Cursor) templates.Paging {

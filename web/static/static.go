@@ -16,18 +16,20 @@ import (
 // The files.
 const (
 	Stylesheet = "app.css"
+	Script     = "app.js"
 	Icon       = "icon.svg"
 )
 
 // Prefix is where Handler belongs.
 const Prefix = "/static/"
 
-//go:embed app.css icon.svg
+//go:embed app.css app.js icon.svg
 var embedded embed.FS
 
 // mediaTypes are fixed: what the machine knows of extensions must not change an answer.
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 

@@ -1,0 +1,239 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web"
+	"idpool/web/admin/plan"
+)
+
+// action is a step that a person can take. Its page, by GET, asks for what is needed (with values in the query, so that it can be shared and
+// nothing is lost on the way back), then says exactly what will happen, by a plan. POST carries out a plan, and nothing else.
+type action struct {
+	path string       // pattern of its page; POST goes to the same
+	verb string       // "pool.pause": what a plan is bound to
+	need alloc.Action // for a button to be shown; the service decides
+
+	// ask returns what has to be filled in first, with the values of the query; nil where the step needs nothing. It is shown until the query
+	// has "review", and again with the reason beside it where propose returns an error that is the person's.
+	ask func(*http.Request) (templates.Form, error)
+
+	// propose looks at the target and says what will happen.
+	propose func(*http.Request) (proposal, error)
+
+	// carry does what the plan says. It is repeatable by the intent of the attempt.
+	carry func(context.Context, plan.Plan, asked, alloc.Attempt) (outcome, error)
+}
+
+// proposal is what a person confirms.
+type proposal struct {
+	need    alloc.Action // of the step, where it is not the action's
+	name    string       // of the pool or sequence, or "*" for all
+	target  string       // as the trail writes it
+	version alloc.Version
+	params  map[string]string
+
+	title  string // "Pause the pool vouchers"
+	button string // verb and object: "Pause pool"
+	danger bool   // it destroys, or cannot be undone
+	facts  []templates.Fact
+	effect []string // what will happen, in sentences
+	typed  string   // what has to be typed; "" for nothing
+	reason bool     // a reason has to be given; else it may be
+	twin   templates.Call
+	back   string // address of the page to go back to
+}
+
+// asked is what was typed on the page of confirmation.
+type asked struct {
+	reason string
+}
+
+// outcome is where a step that was carried out leads: the answer to its POST, and to every repeat of that.
+type outcome struct {
+	Location string `json:"location"`
+	Done     string `json:"done,omitempty"` // one of the words of the table said
+}
+
+const (
+	fieldPlan   = "plan"
+	fieldReason = "reason"
+	fieldTyped  = "typed"
+	queryReview = "review"
+	queryDone   = "done"
+)
+
+// actPage answers GET of an action's page.
+func (d *dashboard) actPage(a action) func(*http.Request) (templ.Component, error) {
+	return func(r *http.Request) (templ.Component, error) {
+		if err := web.RequireCaller(r); err != nil {
+			return nil, err
+		}
+		if a.ask != nil {
+			form, err := a.ask(r)
+			if err != nil {
+				return nil, err
+			}
+			if !r.URL.Query().Has(queryReview) {
+				return d.form(r, form), nil
+			}
+			p, err := a.propose(r)
+			if err != nil && isPersons(err) {
+				_, detail := web.Explain(r.Context(), err)
+				form.Problem = sentence(detail)
+				return d.form(r, form), nil
+			}
+			return d.confirm(r, a, p, err, "")
+		}
+		p, err := a.propose(r)
+		return d.confirm(r, a, p, err, "")
+	}
+}
+
+// isPersons reports whether whoever has filled in the form can put it right.
+func isPersons(err error) bool {
+	switch alloc.CodeOf(err) {
+	case alloc.CodeInvalidRequest, alloc.CodeInvalidName, alloc.CodeInvalidID, alloc.CodeInvalidCount, alloc.CodeInvalidConfig,
+		alloc.CodePoolExists, alloc.CodeSequenceExists:
+		return true
+	}
+	return false
+}
+
+func (d *dashboard) form(r *http.Request, f templates.Form) templ.Component {
+	f.Frame = d.frame(r, f.Title)
+	if f.Path == "" {
+		f.Path = r.URL.Path
+	}
+	return templates.FormPage(f)
+}
+
+// confirm shows a proposal with a plan of its own.
+func (d *dashboard) confirm(r *http.Request, a action, p proposal, err error, problem string) (templ.Component, error) {
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := d.plans.Seal(r.Context(), plan.Plan{
+		Action: a.verb, Target: p.target, Version: p.version, Params: p.params, Need: cmp.Or(p.need, a.need), Name: p.name, Typed: p.typed, Reason: p.reason,
+		Operation: "page-" + rand.Text(), Session: d.session(r),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.confirmWith(r, p, sealed, problem), nil
+}
+
+func (d *dashboard) confirmWith(r *http.Request, p proposal, sealed, problem string) templ.Component {
+	frame := d.frame(r, p.title)
+	return templates.Confirm(templates.ConfirmPage{
+		Frame: frame, Path: r.URL.RequestURI(), Plan: sealed, Danger: p.danger, Button: p.button, Facts: p.facts, Effects: p.effect,
+		Typed: p.typed, NeedReason: p.reason, Reason: r.PostFormValue(fieldReason), Problem: problem, Twin: p.twin, Back: p.back,
+		ReadOnly: d.readOnly,
+	})
+}
+
+// act answers POST of an action's page: it carries out the plan, once.
+func (d *dashboard) act(a action) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to, again, err := d.actOnce(r, a)
+		switch {
+		case err != nil:
+			d.failed(w, r, err)
+		case again != nil:
+			d.render(w, r, http.StatusUnprocessableEntity, again)
+		default:
+			http.Redirect(w, r, to.address(), http.StatusSeeOther)
+		}
+	})
+}
+
+// actOnce carries out the plan of a POST. again is the page of confirmation where what it asks for is missing.
+func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.Component, err error) {
+	if err := web.RequireCaller(r); err != nil {
+		return outcome{}, nil, err
+	}
+	if d.readOnly {
+		return outcome{}, nil, alloc.Errorf(alloc.CodeForbidden, "the dashboard is read-only; nothing can be changed here")
+	}
+	if err := r.ParseForm(); err != nil {
+		return outcome{}, nil, alloc.Errorf(alloc.CodeInvalidRequest, "the form could not be read; go back and send it again").Because(err)
+	}
+	sealed := r.PostForm.Get(fieldPlan)
+	p, err := d.plans.Open(r.Context(), sealed, a.verb, d.session(r))
+	if err != nil {
+		return outcome{}, nil, err
+	}
+	typed := asked{reason: strings.TrimSpace(r.PostForm.Get(fieldReason))}
+	if problem := missing(p, typed, r.PostForm.Get(fieldTyped)); problem != "" {
+		shown, err := a.propose(r)
+		if err != nil {
+			return outcome{}, nil, err
+		}
+		return outcome{}, d.confirmWith(r, shown, sealed, problem), nil
+	}
+	answer, _, err := d.svc.Keyed(withReason(r.Context(), typed.reason, p.Operation), alloc.KeyedRequest{
+		Need: p.Need, Name: p.Name, Operation: "page " + a.verb, Resource: p.Target, Key: p.Operation, Print: sealed,
+	}, func(ctx context.Context, attempt alloc.Attempt) ([]byte, error) {
+		o, err := a.carry(ctx, p, typed, attempt)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(o)
+	})
+	if err != nil {
+		return outcome{}, nil, err
+	}
+	if err := json.Unmarshal(answer, &to); err != nil {
+		return outcome{}, nil, alloc.Errorf(alloc.CodeInternal, "what was answered to this step cannot be read").Because(err)
+	}
+	return to, nil, nil
+}
+
+// missing says what a person has left out of a confirmation; "" for nothing.
+func missing(p plan.Plan, a asked, typed string) string {
+	switch {
+	case p.Typed != "" && strings.TrimSpace(typed) != p.Typed:
+		return "Type " + p.Typed + " exactly, to confirm that this is what you mean."
+	case p.Reason && a.reason == "":
+		return "Give a reason; it is kept in the trail."
+	case utf8.RuneCountInString(a.reason) > maxReason:
+		return "The reason is too long; say it in at most 500 characters."
+	}
+	return ""
+}
+
+// maxReason is the most characters of a reason.
+const maxReason = 500
+
+// withReason returns a context whose caller has given a reason, and has confirmed a plan.
+func withReason(ctx context.Context, reason, operation string) context.Context {
+	caller, _ := alloc.CallerFrom(ctx)
+	caller.Reason, caller.Plan = reason, operation
+	return alloc.WithCaller(ctx, caller)
+}
+
+// address is the page that the browser goes to, with what is to be said there.
+func (o outcome) address() string {
+	if o.Done == "" {
+		return o.Location
+	}
+	u, err := url.Parse(o.Location)
+	if err != nil {
+		return "/"
+	}
+	q := u.Query()
+	q.Set(queryDone, o.Done)
+	u.RawQuery = q.Encode()
+	return u.String()
+}

@@ -1,0 +1,202 @@
+package admin
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+	"idpool/templates"
+)
+
+// The boxes in which templates draws.
+const (
+	sparkWide, sparkHigh = 112.0, 20.0
+	barWide              = 152.0
+	chartWide, chartHigh = 720.0, 200.0
+)
+
+// coordinate writes a place in a drawing; a tenth of a pixel is seen by nobody.
+func coordinate(v float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+}
+
+// span is the time that a drawing shows.
+type span struct{ from, until time.Time }
+
+// at is where a moment stands on a line of that width.
+func (s span) at(t time.Time, wide float64) float64 {
+	whole := s.until.Sub(s.from)
+	if whole <= 0 {
+		return wide
+	}
+	return min(wide, max(0, wide*float64(t.Sub(s.from))/float64(whole)))
+}
+
+// spark draws what was available over the span, of samples in the order of their times.
+func spark(samples []alloc.Sample, s span, words string) templates.Spark {
+	if len(samples) < 2 {
+		return templates.Spark{Label: "no samples yet"}
+	}
+	low, high := samples[0].Available, samples[0].Available
+	for _, p := range samples {
+		low, high = min(low, p.Available), max(high, p.Available)
+	}
+	var points strings.Builder
+	var x, y float64
+	for _, p := range thinned(samples, 60) {
+		x, y = s.at(p.At, sparkWide), 2+sparkHigh*(1-share(p.Available-min(low, high*9/10), high-min(low, high*9/10)))
+		y = min(20, max(2, y))
+		if points.Len() > 0 {
+			points.WriteByte(' ')
+		}
+		points.WriteString(coordinate(x) + "," + coordinate(y))
+	}
+	label := fmt.Sprintf("%s: from %s to %s, at least %s, at most %s", words,
+		grouped(samples[0].Available), grouped(samples[len(samples)-1].Available), grouped(low), grouped(high))
+	return templates.Spark{Points: points.String(), X: coordinate(x), Y: coordinate(y), Label: label}
+}
+
+// thinned leaves at most about so many of a list, the first and the last among them.
+func thinned[T any](all []T, most int) []T {
+	if len(all) <= most {
+		return all
+	}
+	step := float64(len(all)-1) / float64(most-1)
+	some := make([]T, 0, most)
+	for i := range most {
+		some = append(some, all[int(math.Round(float64(i)*step))])
+	}
+	return some
+}
+
+// share is a part of a whole, from 0 to 1; 1 of nothing.
+func share[N ~int64](part, whole N) float64 {
+	if whole <= 0 {
+		return 1
+	}
+	return min(1, max(0, float64(part)/float64(whole)))
+}
+
+// bar draws a level against a whole, with thresholds.
+func bar(free, held, whole alloc.Count, marks []alloc.Count, tone templates.Tone, label string) templates.Level {
+	l := templates.Level{Free: coordinate(barWide * share(free, whole)), Tone: tone, Label: label}
+	if free <= 0 {
+		l.Free = "0"
+	}
+	if held > 0 {
+		l.Held = coordinate(barWide * share(free+held, whole))
+	}
+	for _, m := range marks {
+		if m > 0 && m < whole {
+			l.Marks = append(l.Marks, coordinate(barWide*share(m, whole)))
+		}
+	}
+	return l
+}
+
+// rule is a threshold of a chart.
+type rule struct {
+	at   alloc.Count
+	text string
+	tone templates.Tone
+}
+
+// levelChart draws what was available over the span, with thresholds. Where it rises from one sample to the next, something was added.
+func levelChart(title string, samples []alloc.Sample, s span, rules []rule) templates.Chart {
+	c := templates.Chart{Title: title, Head: []string{"Time, UTC", "Available", "Used since the one before"}}
+	if len(samples) < 2 {
+		c.Empty = "There are not enough samples yet: the schedule takes one each minute."
+		return c
+	}
+	top := alloc.Count(1)
+	for _, p := range samples {
+		top = max(top, p.Available)
+	}
+	for _, r := range rules {
+		top = max(top, r.at)
+	}
+	top, step := roundUp(top)
+	y := func(n alloc.Count) string { return coordinate(chartHigh * (1 - share(n, top))) }
+	var line strings.Builder
+	shown := thinned(samples, 240)
+	for i, p := range shown {
+		x := coordinate(s.at(p.At, chartWide))
+		line.WriteString(x + "," + y(p.Available) + " ")
+		if i > 0 && p.Available > shown[i-1].Available+top/50 {
+			c.Events = append(c.Events, templates.Event{X: x, Y: y(p.Available), Text: fmt.Sprintf("%s more at %s", grouped(p.Available-shown[i-1].Available), p.At.UTC().Format("15:04"))})
+		}
+	}
+	c.Line = strings.TrimSpace(line.String())
+	first, last := coordinate(s.at(shown[0].At, chartWide)), coordinate(s.at(shown[len(shown)-1].At, chartWide))
+	c.Area = first + "," + coordinate(chartHigh) + " " + c.Line + " " + last + "," + coordinate(chartHigh)
+	for n := alloc.Count(0); n <= top; n += step {
+		c.Steps = append(c.Steps, templates.Tick{At: y(n), Text: short(n)})
+	}
+	for _, r := range rules {
+		if r.at > 0 {
+			c.Rules = append(c.Rules, templates.Rule{Y: y(r.at), Text: r.text, Tone: r.tone})
+		}
+	}
+	c.Ticks = timeTicks(s)
+	c.Label = fmt.Sprintf("%s: %s at the beginning, %s at the end", title, grouped(samples[0].Available), grouped(samples[len(samples)-1].Available))
+	c.Rows = chartRows(thinned(samples, 48))
+	return c
+}
+
+// chartRows are the samples as a table, the newest first.
+func chartRows(samples []alloc.Sample) (rows [][]string) {
+	for i := len(samples) - 1; i >= 0; i-- {
+		used := ""
+		if i > 0 {
+			used = grouped(max(0, samples[i].Used-samples[i-1].Used))
+		}
+		rows = append(rows, []string{samples[i].At.UTC().Format("2006-01-02 15:04"), grouped(samples[i].Available), used})
+	}
+	return rows
+}
+
+// timeTicks are about six moments that people name.
+func timeTicks(s span) (ticks []templates.Tick) {
+	whole := s.until.Sub(s.from)
+	step, layout := 4*time.Hour, "15:04"
+	switch {
+	case whole <= 2*time.Hour:
+		step = 15 * time.Minute
+	case whole <= 8*time.Hour:
+		step = time.Hour
+	case whole > 36*time.Hour:
+		step, layout = 24*time.Hour, "2 Jan"
+	}
+	for t := s.from.UTC().Truncate(step).Add(step); !t.After(s.until); t = t.Add(step) {
+		ticks = append(ticks, templates.Tick{At: coordinate(s.at(t, chartWide)), Text: t.Format(layout)})
+	}
+	return ticks
+}
+
+// roundUp is a round number not below n, and the step by which it is reached in four or five.
+func roundUp(n alloc.Count) (top, step alloc.Count) {
+	size := math.Pow(10, math.Floor(math.Log10(max(1, float64(n)))))
+	for _, m := range []float64{1, 2, 2.5, 4, 5, 10} {
+		if top = alloc.Count(math.Ceil(m * size)); top >= n {
+			break
+		}
+	}
+	top = max(top, 4)
+	return top, max(1, top/4)
+}
+
+// short writes a number in a few characters: "12k", "3.4M".
+func short(n alloc.Count) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v := float64(n); v >= unit.size {
+			return strings.TrimSuffix(strconv.FormatFloat(v/unit.size, 'f', 1, 64), ".0") + unit.name
+		}
+	}
+	return strconv.FormatInt(int64(n), 10)
+}

@@ -1,0 +1,100 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web/static"
+)
+
+// queryEvery is how often a page brings its live parts up to date, in seconds.
+const queryEvery = "every"
+
+// refreshEvery is how often a page does so if nobody has said anything else.
+const refreshEvery = 10
+
+// sections are the screens that every page leads to.
+var sections = []templates.Link{
+	{Text: "Overview", Href: "/"},
+	{Text: "Pools", Href: "/pools"},
+}
+
+// frame is what stands around the page of a request.
+func (d *dashboard) frame(r *http.Request, title string) templates.Frame {
+	f := templates.Frame{
+		Title: title, Environment: d.environment, Kind: kindOf(d.environment), ReadOnly: d.readOnly,
+		Stylesheet: static.Address(static.Stylesheet), Script: static.Address(static.Script), Icon: static.Address(static.Icon),
+		AsOf: clock(d.now(), d.now()),
+	}
+	caller, ok := alloc.CallerFrom(r.Context())
+	if !ok {
+		return f
+	}
+	f.Who, f.Find = string(caller.Client), r.URL.Query().Get("q")
+	for _, s := range sections {
+		s.Current = r.URL.Path == s.Href || s.Href != "/" && strings.HasPrefix(r.URL.Path, s.Href+"/")
+		f.Nav = append(f.Nav, s)
+	}
+	f.Done = said[r.URL.Query().Get(queryDone)]
+	return f
+}
+
+// liveFrame is the frame of a page with live parts.
+func (d *dashboard) liveFrame(r *http.Request, title string) templates.Frame {
+	f := d.frame(r, title)
+	every := refreshEvery
+	if n, err := strconv.Atoi(r.URL.Query().Get(queryEvery)); err == nil && (n == 0 || n >= 5 && n <= 300) {
+		every = n
+	}
+	f.Refresh.Seconds = every
+	if every == 0 {
+		f.Refresh.Words = "not kept up to date"
+		f.Refresh.Switch = templates.Link{Text: "Keep up to date", Href: with(r, queryEvery, "")}
+	} else {
+		f.Refresh.Words = fmt.Sprintf("every %d s", every)
+		f.Refresh.Switch = templates.Link{Text: "Pause", Href: with(r, queryEvery, "0")}
+	}
+	return f
+}
+
+// with is the address of the request's page with one value of its query another, or left out where it is "".
+func with(r *http.Request, key, value string) string {
+	q := r.URL.Query()
+	q.Del(queryDone)
+	q.Set(key, value)
+	if value == "" {
+		q.Del(key)
+	}
+	u := url.URL{Path: r.URL.Path, RawQuery: q.Encode()}
+	return u.String()
+}
+
+// session is whose plans a request may carry out.
+func (d *dashboard) session(r *http.Request) string {
+	caller, _ := alloc.CallerFrom(r.Context())
+	return string(caller.Client)
+}
+
+// may reports whether whoever asks may take a step: what a button is shown by. The service decides.
+func may(r *http.Request, need alloc.Action, name string) bool {
+	caller, _ := alloc.CallerFrom(r.Context())
+	for _, s := range caller.Scopes {
+		if s.Permits(need, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// said are the sentences that tell of what was done. An address names one by its word, so it can say nothing else.
+var said = map[string]string{
+	"paused":   "The pool is paused: nobody gets an ID of it until it is resumed. It takes effect everywhere within 30 seconds.",
+	"resumed":  "The pool is active again. It takes effect everywhere within 30 seconds.",
+	"draining": "The pool is draining: claims go on, and nothing is added.",
+	"deleted":  "The pool was deleted. Its name is never used again.",
+}

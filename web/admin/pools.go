@@ -1,0 +1,117 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web/admin/plan"
+)
+
+// poolStep is a step that sets the state of a pool.
+type poolStep struct {
+	segment string // of the path: "pause"
+	to      alloc.PoolState
+	button  string
+	title   string // with the name of the pool
+	done    string // word of said
+	effect  []string
+	danger  bool
+	method  string // of the API's twin
+}
+
+var poolSteps = []poolStep{
+	{segment: "pause", to: alloc.PoolPaused, button: "Pause pool", title: "Pause the pool %s", done: "paused", method: http.MethodPost, effect: []string{
+		"Claims are refused with pool_paused until somebody resumes it; a repeat of an earlier claim still gets its answer.",
+		"What is claimed or held stays so, and can be confirmed, released and retired.",
+		"Every environment knows it within 30 seconds.",
+	}},
+	{segment: "resume", to: alloc.PoolActive, button: "Resume pool", title: "Resume the pool %s", done: "resumed", method: http.MethodPost, effect: []string{
+		"Claims are served again, in every environment within 30 seconds.",
+	}},
+	{segment: "drain", to: alloc.PoolDraining, button: "Drain pool", title: "Drain the pool %s", done: "draining", method: http.MethodPost, effect: []string{
+		"Claims go on until nothing is left, and nothing is added: seeding and refilling are refused.",
+		"It can be resumed at any time.",
+	}},
+	{segment: "delete", to: alloc.PoolDeleted, button: "Delete pool", title: "Delete the pool %s", done: "deleted", danger: true, method: http.MethodDelete, effect: []string{
+		"Nobody can claim an ID of it any more. This cannot be undone.",
+		"Its name stays taken for ever, so that no ID of it can ever be handed out a second time.",
+		"What was claimed can still be confirmed, released or retired by its owner.",
+	}},
+}
+
+// poolActions are the steps that can be taken with one pool.
+func (d *dashboard) poolActions() []action {
+	var all []action
+	for _, s := range poolSteps {
+		all = append(all, action{
+			path: "/pools/{pool}/" + s.segment, verb: "pool." + s.segment, need: alloc.ActionManage,
+			propose: func(r *http.Request) (proposal, error) { return d.proposePoolState(r, s) },
+			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
+				name := alloc.PoolName(p.Name)
+				if _, err := d.svc.SetPoolState(ctx, name, p.Version, s.to); err != nil {
+					return outcome{}, err
+				}
+				if s.to == alloc.PoolDeleted {
+					return outcome{"/pools", s.done}, nil
+				}
+				return outcome{poolAddress(name), s.done}, nil
+			},
+		})
+	}
+	return all
+}
+
+func (d *dashboard) proposePoolState(r *http.Request, s poolStep) (proposal, error) {
+	st, err := d.svc.Pool(r.Context(), alloc.PoolName(r.PathValue("pool")))
+	if err != nil {
+		return proposal{}, err
+	}
+	p := st.Pool
+	if err := p.CheckTo(s.to); err != nil {
+		return proposal{}, err
+	}
+	path := "/v1/pools/" + url.PathEscape(string(p.Name))
+	if s.method == http.MethodPost {
+		path += "/" + s.segment
+	}
+	to := proposal{
+		name: string(p.Name), target: "pool/" + string(p.Name), version: p.Version, danger: s.danger, reason: s.danger,
+		title: fmt.Sprintf(s.title, p.Name), button: s.button, effect: s.effect, back: poolAddress(p.Name),
+		facts: poolFacts(st), twin: call{method: s.method, path: path, version: p.Version, keyed: true}.twin(),
+	}
+	if s.danger {
+		to.typed = string(p.Name)
+	}
+	return to, nil
+}
+
+// poolFacts are what a page of confirmation says of a pool.
+func poolFacts(st alloc.PoolStatus) []templates.Fact {
+	p := st.Pool
+	facts := []templates.Fact{
+		{Term: "Pool", Value: string(p.Name), Href: poolAddress(p.Name)},
+		{Term: "State", Value: string(p.State)},
+		{Term: "Version", Value: strconv.FormatInt(int64(p.Version), 10)},
+	}
+	if st.LevelError == nil {
+		l := st.Level
+		facts = append(facts, templates.Fact{Term: "Available", Value: grouped(l.Available)},
+			templates.Fact{Term: "Claimed", Value: grouped(l.Claimed), Note: others(l)})
+	}
+	return facts
+}
+
+func poolAddress(name alloc.PoolName) string { return "/pools/" + url.PathEscape(string(name)) }
+
+// poolsPage is the list of pools.
+func (d *dashboard) poolsPage(r *http.Request) (templ.Component, error) {
+	q := listQuery{values: r.URL.Query(), path: "/pools"}
+	return templates.Pools(templates.PoolsPage{Frame: d.liveFrame(r, "Pools"), Panel: d.pools(r, q)}), nil
+}
