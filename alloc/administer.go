@@ -14,7 +14,9 @@ const (
 	aPool       kind = "pool"
 	aSequence   kind = "sequence"
 	aCredential kind = "credential"
-	aTrail      kind = "trail" // there is one, which has no name
+	aSession    kind = "session"
+	aClient     kind = "client" // whose sessions they are
+	aTrail      kind = "trail"  // there is one, which has no name
 )
 
 // check refuses a name that none of the kind can have.
@@ -22,6 +24,10 @@ func (k kind) check(name string) error {
 	switch k {
 	case aCredential:
 		return CredentialID(name).check()
+	case aSession:
+		return SessionID(name).check()
+	case aClient:
+		return checkSignedIn(ClientID(name))
 	case aTrail:
 		return nil
 	}
@@ -33,7 +39,7 @@ func (k kind) covered(name string) string {
 	switch k {
 	case aCredential: // what it may do has nothing to do with its ID
 		return everything
-	case aTrail: // it is about everything
+	case aTrail, aSession, aClient: // they are about everything
 		return everything
 	}
 	return name
@@ -109,7 +115,7 @@ func setState[N, S ~string, T standing](
 ) (changed T, err error) {
 	before, after := "", ""
 	st := step{
-		need: ActionManage, on: on, name: string(name), verb: cmp.Or(verbs[to], "state"), before: said(&before), after: said(&after),
+		need: needFor(string(to)), on: on, name: string(name), verb: cmp.Or(verbs[to], "state"), before: said(&before), after: said(&after),
 		detail: func() string { return "to " + quoteShort(string(to)) },
 	}
 	err = s.administer(ctx, st, func() (err error) {
@@ -123,6 +129,14 @@ func setState[N, S ~string, T standing](
 		return err
 	})
 	return changed, err
+}
+
+// needFor is what it takes to set a state: to pause and to resume is to operate, which takes nothing away for good.
+func needFor(state string) Action {
+	if state == string(PoolActive) || state == string(PoolPaused) { // those of sequences have the same names
+		return ActionOperate
+	}
+	return ActionManage
 }
 
 // looked is how the thing stands, for the record of a step: "" where that cannot be read, as the step itself will say why.

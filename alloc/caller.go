@@ -19,7 +19,8 @@ const (
 	ActionRead        Action = "read"        // see configuration, level, position, an ID by its name, the trail
 	ActionExport      Action = "export"      // have the IDs of a pool, also those that are free, written to a file, and get it
 	ActionSeed        Action = "seed"        // add IDs to a pool
-	ActionManage      Action = "manage"      // create, change, pause, drain, delete
+	ActionOperate     Action = "operate"     // pause and resume what is active or paused
+	ActionManage      Action = "manage"      // create, change, pause, drain, delete: whoever may do that may operate too
 	ActionTend        Action = "tend"        // the schedule's work: sweep
 	ActionCredentials Action = "credentials" // make, change, rotate and revoke credentials; it needs the pattern "*"
 )
@@ -40,9 +41,9 @@ const everything = "*"
 // Check refuses a scope that permits nothing or something else than it seems to, with CodeInvalidRequest.
 func (s Scope) Check() error {
 	switch s.Action {
-	case "*", ActionClaim, ActionLease, ActionRead, ActionExport, ActionSeed, ActionManage, ActionTend, ActionCredentials:
+	case "*", ActionClaim, ActionLease, ActionRead, ActionExport, ActionSeed, ActionOperate, ActionManage, ActionTend, ActionCredentials:
 	default:
-		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, export, seed, manage, tend, credentials or *", quoteShort(string(s.Action)))
+		return Errorf(CodeInvalidRequest, "a scope cannot permit %s; its action is claim, lease, read, export, seed, operate, manage, tend, credentials or *", quoteShort(string(s.Action)))
 	}
 	if s.Pattern == everything {
 		return nil
@@ -53,9 +54,14 @@ func (s Scope) Check() error {
 	return nil
 }
 
+// includes reports whether whoever is permitted the action is permitted the other.
+func (a Action) includes(other Action) bool {
+	return a == other || a == "*" || a == ActionManage && other == ActionOperate
+}
+
 // Permits reports whether the scope covers the action on the name.
 func (s Scope) Permits(a Action, name string) bool {
-	if s.Action != a && s.Action != "*" {
+	if !s.Action.includes(a) {
 		return false
 	}
 	if name == everything {
@@ -75,6 +81,8 @@ type Caller struct {
 	Address string // remote address, for the trail
 	Reason  string // why, for the trail, where the request itself has no place for it
 	Plan    string // that was confirmed, for the trail, the same
+
+	Role Role // of whoever is signed in to the dashboard; "" for a credential
 
 	// Of a credential that is stored; zero for the one of the configuration.
 	Credential CredentialID

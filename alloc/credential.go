@@ -112,7 +112,7 @@ func (c Caller) covers(scope Scope) bool {
 }
 
 func (s Scope) covers(other Scope) bool {
-	if s.Action != other.Action && s.Action != "*" {
+	if !s.Action.includes(other.Action) {
 		return false
 	}
 	if prefix, ok := strings.CutSuffix(s.Pattern, "*"); ok {

@@ -40,6 +40,7 @@ var (
 	listTrail       = list{kind: "trail"}
 	listCredentials = list{kind: "credentials"}
 	listJobs        = list{kind: "jobs"}
+	listSessions    = list{kind: "sessions"}
 )
 
 func listLeases(name SequenceName) list { return list{kind: "leases", of: string(name)} }

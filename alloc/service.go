@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,10 @@ type Config struct {
 	// VerifyFor is how long a secret that was verified is trusted without reading the Store: 0 for not at all, at most
 	// MaxVerifyFor. A revocation in another process holds that much later.
 	VerifyFor time.Duration
+
+	// SessionIdle is after how long without use a session at the dashboard ends, SessionLifetime after how long in any case. Zero for the
+	// defaults; SessionIdle is two minutes at least, SessionLifetime at most MaxSessionLifetime.
+	SessionIdle, SessionLifetime time.Duration
 
 	// Queue takes word of a job's next step to a worker, which calls Work. Without one the schedule carries the jobs on itself.
 	Queue Queue
@@ -43,6 +48,8 @@ type Service struct {
 	queue    Queue
 	old      Old
 	log      LogCodec
+
+	sessionIdle, sessionLifetime time.Duration
 }
 
 // NewService returns a ready Service.
@@ -59,7 +66,12 @@ func NewService(c Config) (*Service, error) {
 	if c.Log.some() && !c.Log.whole() {
 		return nil, errors.New("alloc: Config.Log lacks some of its functions")
 	}
+	idle, lifetime := cmp.Or(c.SessionIdle, DefaultSessionIdle), cmp.Or(c.SessionLifetime, DefaultSessionLifetime)
+	if idle < 2*sessionTouch || lifetime < idle || lifetime > MaxSessionLifetime {
+		return nil, fmt.Errorf("alloc: Config.SessionIdle must be at least %s, and Config.SessionLifetime that to %s", 2*sessionTouch, MaxSessionLifetime)
+	}
 	return &Service{
+		sessionIdle: idle, sessionLifetime: lifetime,
 		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil

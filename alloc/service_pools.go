@@ -35,9 +35,18 @@ func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, c
 var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", PoolDraining: "drain", PoolDeleted: "delete"}
 
 // SetPoolState pauses, resumes (PoolActive), drains or deletes a pool that is at version from (0: whatever it is at). Needs
-// ActionManage.
+// ActionOperate to pause and resume, but ActionManage where that ends a drain, and for all else.
 func (s *Service) SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error) {
-	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.Pool, s.store.SetPoolState)
+	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.Pool, func(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error) {
+		if _, err := s.permit(ctx, ActionManage, string(name)); err != nil {
+			if p, lerr := s.store.Pool(ctx, name); lerr != nil {
+				return Pool{}, lerr
+			} else if p.State == PoolDraining {
+				return Pool{}, err
+			}
+		}
+		return s.store.SetPoolState(ctx, name, from, to)
+	})
 }
 
 // DeletedPool returns what is left of a deleted pool, for who deleted it and was not told. CodePoolNotFound where there is

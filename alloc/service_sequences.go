@@ -36,7 +36,7 @@ func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Ve
 var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequencePaused: "pause", SequenceDeleted: "delete"}
 
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. It holds for Next in this process at once, in
-// others within 30 seconds. Needs ActionManage.
+// others within 30 seconds. Needs ActionOperate to pause and resume, and ActionManage to delete.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
 	return setState(ctx, s, aSequence, name, from, to, sequenceVerbs, s.store.Sequence,
 		func(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {

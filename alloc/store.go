@@ -21,6 +21,7 @@ type Store interface {
 	Trail
 	Keys
 	Credentials
+	Sessions
 	Jobs
 	Refills
 	Samples
@@ -260,6 +261,30 @@ type Credentials interface {
 
 	// SharedSecret returns 32 random bytes, the same in every process and for good; the first call ever makes them.
 	SharedSecret(ctx context.Context) ([]byte, error)
+}
+
+// Sessions is who is signed in to the dashboard. A session counts as absent from its Expires on, and for good once it was ended.
+type Sessions interface {
+	// CreateSession puts the session if its ID was never used. A repeat is a success that changes nothing, also when the session
+	// has been used since; CodeInternal where it was ended, or the ID is another's.
+	CreateSession(ctx context.Context, s Session) error
+
+	// Session reads one, strongly: one that was ended by whatever process is absent at once. ok is false for one that is absent.
+	Session(ctx context.Context, id SessionID) (s Session, ok bool, err error)
+
+	// TouchSession raises Seen and Expires. Neither is ever lowered: with times before those that stand it changes nothing. ok is
+	// false for one that is absent, which stays so.
+	TouchSession(ctx context.Context, id SessionID, seen, expires time.Time) (ok bool, err error)
+
+	// EndSession ends one, if it is there: a repeat is a success. ended is false where it was absent.
+	EndSession(ctx context.Context, id SessionID) (ended bool, err error)
+
+	// EndSessions ends all of the client that are there when the call begins, and returns how many it ended. A repeat
+	// carries on what was cut off.
+	EndSessions(ctx context.Context, client ClientID) (Count, error)
+
+	// ListSessions returns at most limit, in the order of their IDs, after the ID given.
+	ListSessions(ctx context.Context, after SessionID, limit int) ([]Session, error)
 }
 
 // Jobs is long work, and what it reads.

@@ -34,6 +34,9 @@ func by(caller Caller, r AuditRecord) AuditRecord {
 
 // role is by what right the caller asks.
 func (c Caller) role() string {
+	if c.Role != "" {
+		return string(c.Role)
+	}
 	scopes := make([]string, len(c.Scopes))
 	for i, scope := range c.Scopes {
 		scopes[i] = scope.String()

@@ -38,6 +38,7 @@ type tables struct {
 	credentials map[alloc.CredentialID]alloc.Credential
 	quotas      map[modelHour]alloc.Count // what was taken of them
 	secret      []byte                    // nil before the first call
+	sessions    map[alloc.SessionID]modelSession
 	jobs        map[alloc.JobID]*modelJob
 
 	refills map[alloc.PoolName]alloc.Refill
@@ -65,6 +66,7 @@ func NewModel(now func() time.Time) *Model {
 		kept:        map[string]keyed[alloc.Kept]{},
 		credentials: map[alloc.CredentialID]alloc.Credential{},
 		quotas:      map[modelHour]alloc.Count{},
+		sessions:    map[alloc.SessionID]modelSession{},
 		jobs:        map[alloc.JobID]*modelJob{},
 
 		refills: map[alloc.PoolName]alloc.Refill{},

@@ -26,6 +26,7 @@ func (d *tables) clone() tables {
 	c.samples = cloned(d.samples, maps.Clone[minutes])
 	c.claims, c.leases, c.kept = maps.Clone(d.claims), maps.Clone(d.leases), maps.Clone(d.kept)
 	c.credentials, c.quotas = maps.Clone(d.credentials), maps.Clone(d.quotas)
+	c.sessions = maps.Clone(d.sessions)
 	c.refills, c.rebuilds = maps.Clone(d.refills), maps.Clone(d.rebuilds)
 	c.trail = modelTrail{
 		chains: cloned(d.trail.chains, slices.Clone), ends: maps.Clone(d.trail.ends),

@@ -69,6 +69,7 @@ func suite() []area {
 		{"SettlingFaults", settleFaultCases},
 		{"Seconds", secondCases},
 		{"Credentials", credentialCases},
+		{"Sessions", sessionCases},
 		{"Quota", quotaCases},
 		{"Jobs", jobCases},
 		{"OpenJobs", openJobCases},

@@ -26,7 +26,7 @@ import (
 //	J#job            B#pool#d   one batch of a seeding job; d is the digest of its IDs
 //
 // The items of sequences are in sequences.go and the files beside it; those of requests whose answer is kept in
-// kept_keys.go, of credentials, quotas, jobs and the shared secret in the files named so.
+// kept_keys.go, of credentials, sessions, quotas, jobs and the shared secret in the files named so.
 const (
 	skID        = "I"
 	skHead      = "H"

@@ -35,6 +35,10 @@ func TestPlansUseIndexes(t *testing.T) {
 		"walk":               {walkIDs, 3, "SEARCH i USING INDEX sqlite_autoindex_ids_1 (pool=? AND id>?)"},
 		"kept answer":        {selectKept, 2, "SEARCH kept_keys USING INDEX sqlite_autoindex_kept_keys_1 (hash=?)"},
 		"expired answers":    {expireKeptKeys, 2, "SEARCH kept_keys USING INDEX kept_keys_expires (expires<?)"},
+		"session":            {selectSession, 2, "SEARCH sessions USING PRIMARY KEY (id=?)"},
+		"page of sessions":   {listSessions, 3, "SEARCH sessions USING PRIMARY KEY (id>?)"},
+		"sessions of one":    {endSessionsOf, 2, "SEARCH sessions USING INDEX sessions_client (client=?)"},
+		"expired sessions":   {expireSessions, 1, "SEARCH sessions USING INDEX sessions_ends (ends<?)"},
 		"expired parts":      {expireParts, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
 		"expired jobs":       {expireJobs, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
 		"newest jobs":        {newestJobs, 2, "SCAN jobs"}, // backwards by its primary key

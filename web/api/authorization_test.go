@@ -33,8 +33,8 @@ var needed = map[string]struct {
 	"previewPool": {"manage", "p"},
 	"seedPool":    {"seed", "p"}, "openSeeding": {"seed", "p"},
 	"sweepPool": {"tend", "p"},
-	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"manage", "p"}, "resumePool": {"manage", "p"}, "drainPool": {"manage", "p"},
-	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"manage", "s"}, "resumeSequence": {"manage", "s"},
+	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"operate", "p"}, "resumePool": {"operate", "p"}, "drainPool": {"manage", "p"},
+	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"operate", "s"}, "resumeSequence": {"operate", "s"},
 	"getRebuild": {"read", "s"}, "planRebuild": {"manage", "s"}, "applyRebuild": {"manage", "s"}, "resumeRebuild": {"manage", "s"}, "cancelRebuild": {"manage", "s"},
 	"getEvidence": {"manage", "p"}, "rebuildPool": {"manage", "p"},
 	"auditPool": {"manage", "p"}, "auditSequence": {"manage", "s"}, "verifyAudit": {"manage", "*"},
@@ -53,7 +53,7 @@ var neededOf = map[alloc.JobKind]alloc.Action{
 
 // actions are all that a scope may permit.
 var actions = []alloc.Action{
-	"*", alloc.ActionClaim, alloc.ActionLease, alloc.ActionRead, alloc.ActionExport, alloc.ActionSeed, alloc.ActionManage, alloc.ActionTend, alloc.ActionCredentials,
+	"*", alloc.ActionClaim, alloc.ActionLease, alloc.ActionRead, alloc.ActionExport, alloc.ActionSeed, alloc.ActionOperate, alloc.ActionManage, alloc.ActionTend, alloc.ActionCredentials,
 }
 
 func TestEveryRouteSaysWhatItNeeds(t *testing.T) {

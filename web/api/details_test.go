@@ -30,7 +30,7 @@ func TestWhatRefusalsSay(t *testing.T) {
 		{"", "POST", "/v1/credentials", `{"client": "a", "scopes": ["claim:p"], "quota": -1}`, 400, "quota must be 0 to 1000000000; 0, or left out, is no bound"},
 		{"", "POST", "/v1/credentials", `{"client": "a", "scopes": ["claim:p"], "expires_at": "2001-01-01T00:00:00Z"}`, 400, "expires_at must be in the future"},
 		{shop.Secret, "GET", "/v1/credentials", "", 403, "this needs the scope credentials:*, which this credential does not have"},
-		{shop.Secret, "POST", "/v1/pools/p/pause", "", 403, "this needs the scope manage:p, which this credential does not have"},
+		{shop.Secret, "POST", "/v1/pools/p/pause", "", 403, "this needs the scope operate:p, which this credential does not have"},
 		{w.credential.Secret, "POST", "/v1/pools/p/claims", "", 401, "this credential was revoked"},
 		{ending.Secret, "POST", "/v1/pools/p/claims", "", 401, "this credential has expired"},
 		{rotated.Secret, "POST", "/v1/pools/p/claims", "", 401, "this secret was replaced by another"},

@@ -69,16 +69,26 @@ func manageOn(on string) func(method, path, operation string, read reader) Route
 	}
 }
 
+// operateOn makes the routes by which one of what the path names is paused and resumed.
+func operateOn(on string) func(path, operation string, read reader) Route {
+	manage := manageOn(on)
+	return func(path, operation string, read reader) Route {
+		rt := manage(post, path, operation, read)
+		rt.Need = alloc.ActionOperate
+		return rt
+	}
+}
+
 // pools is the administration of pools.
 func (a api) pools() []Route {
-	manage := manageOn(onPool)
+	manage, operate := manageOn(onPool), operateOn(onPool)
 	return []Route{
 		{Method: get, Path: "/v1/pools", Operation: "listPools", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listPools)},
 		{Method: get, Path: pool, Operation: "getPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool, read: plain(a.pool)},
 		manage(put, pool, "putPool", withBody(a.putPool)),
 		manage(del, pool, "deletePool", withoutBody(a.setPool(alloc.PoolDeleted))),
-		manage(post, pool+"/pause", "pausePool", withoutBody(a.setPool(alloc.PoolPaused))),
-		manage(post, pool+"/resume", "resumePool", withoutBody(a.setPool(alloc.PoolActive))),
+		operate(pool+"/pause", "pausePool", withoutBody(a.setPool(alloc.PoolPaused))),
+		operate(pool+"/resume", "resumePool", withoutBody(a.setPool(alloc.PoolActive))),
 		manage(post, pool+"/drain", "drainPool", withoutBody(a.setPool(alloc.PoolDraining))),
 		{
 			Method: post, Path: pool + "/seed", Operation: "seedPool", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onPool,
@@ -120,14 +130,14 @@ func (a api) filling() []Route {
 
 // sequences is the administration of sequences.
 func (a api) sequences() []Route {
-	manage := manageOn(onSequence)
+	manage, operate := manageOn(onSequence), operateOn(onSequence)
 	return []Route{
 		{Method: get, Path: "/v1/sequences", Operation: "listSequences", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listSequences)},
 		{Method: get, Path: sequence, Operation: "getSequence", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence, read: plain(a.sequence)},
 		manage(put, sequence, "putSequence", withBody(a.putSequence)),
 		manage(del, sequence, "deleteSequence", withoutBody(a.setSequence(alloc.SequenceDeleted))),
-		manage(post, sequence+"/pause", "pauseSequence", withoutBody(a.setSequence(alloc.SequencePaused))),
-		manage(post, sequence+"/resume", "resumeSequence", withoutBody(a.setSequence(alloc.SequenceActive))),
+		operate(sequence+"/pause", "pauseSequence", withoutBody(a.setSequence(alloc.SequencePaused))),
+		operate(sequence+"/resume", "resumeSequence", withoutBody(a.setSequence(alloc.SequenceActive))),
 		{
 			Method: get, Path: sequence + "/leases", Operation: "listLeases", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence,
 			Query: listQuery(), List: true, read: plain(a.listLeases),

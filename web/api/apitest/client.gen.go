@@ -2151,7 +2151,7 @@ type SampleList struct {
 // Scope Permits one action on the pools and sequences whose name matches, as `action:pattern`. The pattern is a name, the beginning
 // of one and `*`, or `*` alone. The actions: *claim* IDs of a pool, confirm, release, retire; *lease* numbers of a sequence;
 // *read* configuration, level, forecast, one ID by its name, the audit, and count IDs; *export* all IDs of a pool, those too that are free; *seed* a
-// pool; *manage*: create, change, pause, delete; *tend*: the schedule's work; *credentials*: make and end credentials; `*`: all
+// pool; *operate*: pause and resume, but for what an administrator drains; *manage*: create, change, drain, delete, and *operate*; *tend*: the schedule's work; *credentials*: make and end credentials; `*`: all
 // of these. Where something is needed on everything (credentials, the audit, a run of the schedule), only the pattern `*` covers it:
 // `credentials:shop` permits nothing.
 //
@@ -4429,7 +4429,7 @@ type ClientInterface interface {
 	// ResumePool End a pause or a drain
 	//
 	// The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
-	// itself.
+	// itself. To end a drain needs the action *manage*.
 	//
 	// Corresponds with POST /v1/pools/{pool}/resume (the `ResumePool` operationId).
 	ResumePool(ctx context.Context, pool PoolInPath, params *ResumePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5954,7 +5954,7 @@ func (c *Client) RestorePool(ctx context.Context, pool PoolInPath, params *Resto
 // ResumePool End a pause or a drain
 //
 // The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
-// itself.
+// itself. To end a drain needs the action *manage*.
 //
 // Corresponds with POST /v1/pools/{pool}/resume (the `ResumePool` operationId).
 func (c *Client) ResumePool(ctx context.Context, pool PoolInPath, params *ResumePoolParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11105,7 +11105,7 @@ type ClientWithResponsesInterface interface {
 	// ResumePoolWithResponse End a pause or a drain
 	//
 	// The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
-	// itself.
+	// itself. To end a drain needs the action *manage*.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15709,7 +15709,7 @@ func (c *ClientWithResponses) RestorePoolWithResponse(ctx context.Context, pool 
 // ResumePoolWithResponse End a pause or a drain
 //
 // The pool is active after it: claims and seeding go on. One that was drained and then paused does not drain again by
-// itself.
+// itself. To end a drain needs the action *manage*.
 //
 // Returns a wrapper object for the known response body format(s).
 //
