@@ -36,7 +36,7 @@ func verifier(svc *alloc.Service, token string) (web.Verifier, error) {
 // for them: loopback says that the address listened on is of that kind, and a request that names another host, or came
 // by way of a proxy, is somebody else's all the same.
 func handler(svc *alloc.Service, verify web.Verifier, loopback bool, seen *monitor, logger *slog.Logger) (http.Handler, error) {
-	dashboard, err := admin.New(admin.Config{Service: svc})
+	dashboard, err := admin.New(admin.Config{Service: svc, File: api.PartFile})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambda
 	if err != nil {
 		return nil, err
 	}
-	pages, err := admin.New(admin.Config{Service: f.Service, Environment: f.Settings.Table + " · " + f.Settings.Region})
+	pages, err := admin.New(admin.Config{Service: f.Service, Environment: f.Settings.Table + " · " + f.Settings.Region, File: api.PartFile})
 	if err != nil {
 		return nil, err
 	}

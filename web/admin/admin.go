@@ -30,6 +30,7 @@ type Config struct {
 	Environment string           // shown on every page, such as "production · eu-central-1"; default "local"
 	Now         func() time.Time // default time.Now
 	ReadOnly    bool             // nothing can be changed by it
+	File        PartFile         // results of jobs are files of this form; nil for none to be had here
 }
 
 // screen is one row of the table of pages that are looked at.
@@ -44,12 +45,14 @@ func (d *dashboard) screens() []screen {
 		{"/{$}", d.overview},
 		{"/pools", d.poolsPage},
 		{"/pools/{pool}", d.poolPage},
+		{"/jobs", d.jobsPage},
+		{"/jobs/{job}", d.jobPage},
 	}
 }
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions())
+	return slices.Concat(d.poolActions(), d.jobActions())
 }
 
 type dashboard struct {
@@ -58,6 +61,7 @@ type dashboard struct {
 	now         func() time.Time
 	readOnly    bool
 	plans       *plan.Sealer
+	file        PartFile
 }
 
 // New returns the dashboard with its static files.
@@ -65,7 +69,7 @@ func New(c Config) (http.Handler, error) {
 	if c.Service == nil {
 		return nil, errors.New("admin: Config.Service is required")
 	}
-	d := &dashboard{svc: c.Service, environment: c.Environment, now: c.Now, readOnly: c.ReadOnly}
+	d := &dashboard{svc: c.Service, environment: c.Environment, now: c.Now, readOnly: c.ReadOnly, file: c.File}
 	if d.environment == "" {
 		d.environment = "local"
 	}
@@ -80,6 +84,8 @@ func New(c Config) (http.Handler, error) {
 	for _, a := range d.actions() {
 		mux.Handle(a.path, d.only(a.path, d.shown(d.actPage(a)), d.act(a)))
 	}
+	const part = "/jobs/{job}/parts/{part}"
+	mux.Handle(part, d.only(part, http.HandlerFunc(d.jobPart), nil))
 	notFound := http.HandlerFunc(d.notFound)
 	mux.Handle(static.Prefix, d.only(static.Prefix, static.Handler(notFound), nil))
 	mux.Handle("/", notFound)

@@ -18,6 +18,7 @@ import (
 	"idpool/alloc"
 	"idpool/alloc/alloctest"
 	"idpool/web"
+	"idpool/web/api"
 	"idpool/web/static"
 )
 
@@ -44,7 +45,7 @@ func newSystem(t *testing.T, store alloc.Store, caller alloc.Caller) *system {
 		store = alloctest.NewModel(now)
 	}
 	var err error
-	if s.svc, err = alloc.NewService(alloc.Config{Store: store, Now: now}); err != nil {
+	if s.svc, err = alloc.NewService(alloc.Config{Store: store, Now: now, Encoders: api.Encoders(), Log: api.LogCodec()}); err != nil {
 		t.Fatal(err)
 	}
 	s.serve(Config{}, caller)
@@ -54,7 +55,7 @@ func newSystem(t *testing.T, store alloc.Store, caller alloc.Caller) *system {
 // serve makes the dashboard anew, by another configuration.
 func (s *system) serve(c Config, caller alloc.Caller) {
 	s.t.Helper()
-	c.Service, c.Environment, c.Now = s.svc, "test", func() time.Time { return s.clock }
+	c.Service, c.Environment, c.Now, c.File = s.svc, "test", func() time.Time { return s.clock }, api.PartFile
 	h, err := New(c)
 	if err != nil {
 		s.t.Fatal(err)

@@ -87,3 +87,12 @@ func rejectsFile(j alloc.Job, n int, data []byte) (*file, error) {
 	f.data, err = writeCSV(rows)
 	return f, err
 }
+
+// PartFile is part n of a job's result as a file: its media type, its name and what is in it.
+func PartFile(j alloc.Job, n int, data []byte) (media, name string, content []byte, err error) {
+	f, err := partFile(j, n, data)
+	if err != nil {
+		return "", "", nil, err
+	}
+	return f.media, f.name, f.data, nil
+}

@@ -1,0 +1,41 @@
+package templates
+
+// JobsPage is the list of jobs.
+type JobsPage struct {
+	Frame Frame
+	Panel JobsPanel
+}
+
+// JobsPanel shows jobs.
+type JobsPanel struct {
+	Rows    []JobRow
+	Paging  Paging
+	Failure *Failure
+}
+
+// JobRow is one job.
+type JobRow struct {
+	Title      string // "Seed vouchers"
+	Href       string // "" for one that cannot be looked at
+	Why        string
+	State      State
+	Value, Max string // how far it is; Max is "" where nobody knows how much there is to do
+	Percent    string
+	Done       string // "30,500 of 50,000"
+	Left       string // "40 s left"; "" where nobody can say
+	By         string
+	Made       Time
+}
+
+// JobPage is one job.
+type JobPage struct {
+	Frame      Frame
+	Row        JobRow
+	Failure    string
+	Buttons    []Link
+	Tally      []Fact
+	Facts      []Fact
+	Results    []Link // files
+	ResultNote string
+	Log        []Fact // Time and Value
+}

@@ -1,0 +1,271 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web"
+	"idpool/web/admin/plan"
+)
+
+// jobKinds are the kinds of jobs in words.
+var jobKinds = map[alloc.JobKind]string{
+	alloc.JobExport: "Export", alloc.JobSeed: "Seed", alloc.JobCount: "Count", alloc.JobRebuild: "Rebuild",
+	alloc.JobAudit: "Verify", alloc.JobLog: "Log", alloc.JobRestore: "Restore",
+}
+
+func jobAddress(id alloc.JobID) string { return "/jobs/" + url.PathEscape(string(id)) }
+
+// jobTitle is what a job does, to what.
+func jobTitle(j alloc.Job) string {
+	return cmp.Or(jobKinds[j.Kind], string(j.Kind), "Job") + " " + cmp.Or(string(j.Pool), string(j.Spec.Sequence), string(j.ID))
+}
+
+// jobsPage is the list of jobs.
+func (d *dashboard) jobsPage(r *http.Request) (templ.Component, error) {
+	if err := web.RequireCaller(r); err != nil {
+		return nil, err
+	}
+	q := listQuery{values: r.URL.Query(), path: "/jobs"}
+	return templates.Jobs(templates.JobsPage{Frame: d.liveFrame(r, "Jobs"), Panel: d.jobs(r, q)}), nil
+}
+
+// afterJob is where in the query the list of jobs goes on.
+const afterJob = "jobs_after"
+
+func (d *dashboard) jobs(r *http.Request, q listQuery) templates.JobsPanel {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	jobs, next, err := d.svc.Jobs(ctx, q.cursor(afterJob), q.limit())
+	if err != nil {
+		return templates.JobsPanel{Failure: failure(r, err, q.again(afterJob, err))}
+	}
+	panel := templates.JobsPanel{Paging: q.paging(afterJob, next)}
+	for _, j := range jobs {
+		panel.Rows = append(panel.Rows, jobRow(j, d.now()))
+	}
+	return panel
+}
+
+// jobRow shows one job at the time now.
+func jobRow(j alloc.Job, now time.Time) templates.JobRow {
+	row := templates.JobRow{
+		Title: jobTitle(j), Href: jobAddress(j.ID), Why: j.Why, State: jobState(j), Done: grouped(j.Done), By: string(j.By), Made: clock(j.Created, now),
+	}
+	if j.State == alloc.JobDamaged {
+		row.Href, row.Why = "", "its record cannot be read"
+	}
+	if j.Total > 0 {
+		row.Done += " of " + grouped(j.Total)
+		row.Value, row.Max = strconv.FormatInt(int64(min(j.Done, j.Total)), 10), strconv.FormatInt(int64(j.Total), 10)
+		row.Percent = percent(share(j.Done, j.Total))
+	}
+	if at, ok := web.ETA(j); ok {
+		row.Left = duration(max(0, at.Sub(now))) + " left"
+	}
+	return row
+}
+
+func jobState(j alloc.Job) templates.State {
+	switch j.State {
+	case alloc.JobDone:
+		if j.Verdict == alloc.VerdictFindings {
+			return templates.State{Tone: templates.ToneBad, Text: "done, with findings"}
+		}
+		return templates.State{Tone: templates.ToneGood, Text: "done"}
+	case alloc.JobFailed, alloc.JobDamaged:
+		return templates.State{Tone: templates.ToneBad, Text: string(j.State)}
+	case alloc.JobCancelled:
+		return templates.State{Tone: templates.ToneOff, Text: string(j.State)}
+	case alloc.JobReceiving:
+		return templates.State{Tone: templates.ToneWarn, Text: "waits for its file"}
+	}
+	if j.Tries > 0 {
+		return templates.State{Tone: templates.ToneWarn, Text: string(j.State) + ", trying again"}
+	}
+	return templates.State{Tone: templates.ToneGood, Text: string(j.State)}
+}
+
+// jobPage is one job.
+func (d *dashboard) jobPage(r *http.Request) (templ.Component, error) {
+	j, err := d.svc.Job(r.Context(), alloc.JobID(r.PathValue("job")))
+	if err != nil {
+		return nil, err
+	}
+	now := d.now()
+	p := templates.JobPage{
+		Frame: d.liveFrame(r, jobTitle(j)), Row: jobRow(j, now), Failure: sentence(j.Failure), Tally: jobTally(j), Facts: jobFacts(j, now),
+		Results: jobResults(j), ResultNote: resultNotes[j.Kind],
+	}
+	if j.State.Ended() {
+		p.Frame.Refresh = templates.Refresh{}
+	} else if need, on, err := d.svc.NeedToChange(r.Context(), j.ID); err == nil && !d.readOnly && may(r, need, on) {
+		p.Buttons = append(p.Buttons, templates.Link{Text: "Cancel job", Href: jobAddress(j.ID) + "/cancel"})
+	}
+	for _, e := range slices.Backward(j.Log) {
+		p.Log = append(p.Log, templates.Fact{Time: clock(e.At, now), Value: e.Text})
+	}
+	return templates.Job(p), nil
+}
+
+// jobTally is what a job has met, by its kind.
+func jobTally(j alloc.Job) (facts []templates.Fact) {
+	t := j.Tally
+	add := func(term string, n alloc.Count) { facts = append(facts, templates.Fact{Term: term, Value: grouped(n)}) }
+	states := func() {
+		add("Free", t.Free)
+		add("Held", t.Held)
+		add("Claimed", t.Claimed)
+		add("Returning", t.Returning)
+		add("Retired", t.Retired)
+	}
+	switch j.Kind {
+	case alloc.JobSeed:
+		add("Added", t.Added)
+		add("Duplicate", t.Duplicate)
+		add("Conflict", t.Conflict)
+		add("Invalid", t.Invalid)
+	case alloc.JobCount:
+		states()
+	case alloc.JobRebuild:
+		states()
+		add("Lost", t.Lost)
+	case alloc.JobAudit:
+		add("Findings", t.Findings)
+		if j.Pool != "" {
+			states()
+		}
+	case alloc.JobRestore:
+		add("Carried", t.Carried)
+		add("Retired", t.Burned)
+		add("So already", t.Duplicate)
+		add("In two hands", t.Conflict)
+		add("Not carried", t.Invalid)
+	}
+	return facts
+}
+
+func jobFacts(j alloc.Job, now time.Time) []templates.Fact {
+	facts := []templates.Fact{{Term: "Job", Value: string(j.ID), Mono: true}}
+	add := func(term, value, href string) {
+		if value != "" {
+			facts = append(facts, templates.Fact{Term: term, Value: value, Href: href})
+		}
+	}
+	moment := func(term string, t time.Time) {
+		if !t.IsZero() {
+			facts = append(facts, templates.Fact{Term: term, Time: clock(t, now)})
+		}
+	}
+	add("Pool", string(j.Pool), poolAddress(j.Pool))
+	add("Sequence", string(j.Spec.Sequence), sequenceAddress(j.Spec.Sequence))
+	add("By", string(j.By), "")
+	add("Why", j.Why, "")
+	add("Of the state", string(j.Of), "")
+	add("Format", j.Format, "")
+	add("Source", string(j.Spec.Source), "")
+	if j.Spec.Sample > 0 && j.Spec.Sample < 100 {
+		add("Looks at", strconv.Itoa(j.Spec.Sample)+" %", "")
+	}
+	add("Verdict", j.Verdict, "")
+	moment("Made", j.Created)
+	moment("Started", j.Started)
+	moment("Last moved on", j.Updated)
+	return facts
+}
+
+func sequenceAddress(name alloc.SequenceName) string {
+	return "/sequences/" + url.PathEscape(string(name))
+}
+
+// resultNotes say what the result of a job is.
+var resultNotes = map[alloc.JobKind]string{
+	alloc.JobSeed: "what was not added, and why", alloc.JobExport: "the IDs; all parts, one after the other, are one file",
+	alloc.JobAudit: "the findings, in lines of JSON", alloc.JobLog: "the log; all parts, one after the other, are one file", alloc.JobRestore: "what was not carried, in lines of JSON",
+}
+
+// maxResults is how many parts of a result a page links to.
+const maxResults = 100
+
+// jobResults are the parts of a job's result that are there, by the API.
+func jobResults(j alloc.Job) (links []templates.Link) {
+	for n := range min(j.Parts, maxResults) {
+		links = append(links, templates.Link{Text: "Part " + strconv.Itoa(n), Href: jobAddress(j.ID) + "/parts/" + strconv.Itoa(n)})
+	}
+	return links
+}
+
+// jobActions are the steps that can be taken with a job.
+func (d *dashboard) jobActions() []action {
+	return []action{{
+		path: "/jobs/{job}/cancel", verb: "job.cancel", need: alloc.ActionManage, propose: d.proposeCancel,
+		carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
+			id := alloc.JobID(p.Params["job"])
+			if _, err := d.svc.CancelJob(ctx, id); err != nil {
+				return outcome{}, err
+			}
+			return outcome{jobAddress(id), "cancelled"}, nil
+		},
+	}}
+}
+
+func (d *dashboard) proposeCancel(r *http.Request) (proposal, error) {
+	j, err := d.svc.Job(r.Context(), alloc.JobID(r.PathValue("job")))
+	if err != nil {
+		return proposal{}, err
+	}
+	if j.State.Ended() {
+		return proposal{}, alloc.Errorf(alloc.CodeJobEnded, "this job has ended; there is nothing to cancel")
+	}
+	need, on, err := d.svc.NeedToChange(r.Context(), j.ID)
+	if err != nil {
+		return proposal{}, err
+	}
+	return proposal{
+		need: need, name: on, target: "job/" + string(j.ID), params: map[string]string{"job": string(j.ID)},
+		title: "Cancel: " + jobTitle(j), button: "Cancel job", back: jobAddress(j.ID), facts: jobFacts(j, d.now()),
+		effect: []string{"What it has done so far stays done: " + grouped(j.Done) + " so far.", "It goes no further, and cannot be taken up again; make another job for the rest."},
+		twin:   call{method: http.MethodPost, path: "/v1/jobs/" + url.PathEscape(string(j.ID)) + "/cancel", keyed: true}.twin(),
+	}, nil
+}
+
+// PartFile makes a file of part n of a job's result: its media type, its name and what is in it.
+type PartFile func(j alloc.Job, n int, data []byte) (media, name string, content []byte, err error)
+
+// jobPart sends one part of a job's result.
+func (d *dashboard) jobPart(w http.ResponseWriter, r *http.Request) {
+	media, name, content, err := d.partFile(r)
+	if err != nil {
+		d.failed(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	w.Write(content) //nolint:errcheck // the client is gone; there is nobody to tell
+}
+
+func (d *dashboard) partFile(r *http.Request) (media, name string, content []byte, err error) {
+	n, err := strconv.ParseUint(r.PathValue("part"), 10, 31)
+	if err != nil || d.file == nil {
+		return "", "", nil, alloc.Errorf(web.CodeNotFound, "there is no such part of a result")
+	}
+	j, err := d.svc.Job(r.Context(), alloc.JobID(r.PathValue("job")))
+	if err != nil {
+		return "", "", nil, err
+	}
+	data, err := d.svc.JobPart(r.Context(), j.ID, int(n))
+	if err != nil {
+		return "", "", nil, err
+	}
+	return d.file(j, int(n), data)
+}

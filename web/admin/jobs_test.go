@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+	"idpool/web/api"
+)
+
+// made makes a job of each kind that needs nothing but a pool, and returns them.
+func (s *system) made(pool alloc.PoolName) (export, audit alloc.Job) {
+	s.t.Helper()
+	ctx := alloc.WithCaller(s.t.Context(), root)
+	export, err := s.svc.Export(ctx, alloc.ExportRequest{Pool: pool, Format: "csv"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if audit, err = s.svc.Audit(ctx, alloc.AuditRequest{Pool: pool, Why: "the <yearly> look"}); err != nil {
+		s.t.Fatal(err)
+	}
+	return export, audit
+}
+
+func TestJobsFromMadeToDone(t *testing.T) {
+	s := newSystem(t, nil, root)
+	s.fill(1)
+	if page := s.page("/jobs"); !strings.Contains(page, "There is no job.") {
+		t.Error("an empty list does not say what jobs are")
+	}
+	export, audit := s.made("pool-000")
+	page := s.page("/jobs")
+	for _, want := range []string{"Export pool-000", "Verify pool-000", "the &lt;yearly&gt; look", `href="/jobs/` + string(export.ID) + `"`, "queued"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the list does not have %q:\n%s", want, page)
+		}
+	}
+	for range 3 {
+		if _, err := s.svc.Tend(alloc.WithCaller(t.Context(), root)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[alloc.JobID][]string{
+		export.ID: {"done", `href="/jobs/` + string(export.ID) + `/parts/0"`, "5 IDs were written"},
+		audit.ID:  {"done", "healthy", "Findings", "the &lt;yearly&gt; look"},
+	} {
+		page := s.page("/jobs/" + string(id))
+		for _, want := range want {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page of %s does not have %q:\n%s", id, want, page)
+			}
+		}
+		if strings.Contains(page, "Cancel job") || strings.Contains(page, "every 10 s") {
+			t.Error("a job that has ended can be cancelled, or is kept up to date")
+		}
+	}
+	w := s.do("GET", "/jobs/"+string(export.ID)+"/parts/0")
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") || strings.Count(w.Body.String(), "\n") != 6 {
+		t.Errorf("%d %v:\n%s", w.Code, w.Header(), w.Body)
+	}
+	for _, part := range []string{"1", "-1", "x", "99999999999"} {
+		if w := s.do("GET", "/jobs/"+string(export.ID)+"/parts/"+part); w.Code/100 != 4 {
+			t.Errorf("part %s: %d", part, w.Code)
+		}
+	}
+}
+
+func TestAJobIsCancelled(t *testing.T) {
+	s := newSystem(t, nil, root)
+	s.fill(1)
+	export, _ := s.made("pool-000")
+	path := "/jobs/" + string(export.ID) + "/cancel"
+	sealed := s.planOf(path)
+	if w := s.post(path, url.Values{"plan": {sealed}, "reason": {"not needed"}}); w.Code != http.StatusSeeOther {
+		t.Fatalf("%d:\n%s", w.Code, w.Body)
+	}
+	if page := s.page("/jobs/" + string(export.ID) + "?done=cancelled"); !strings.Contains(page, "The job is cancelled.") || strings.Contains(page, "Cancel job") {
+		t.Errorf("the page does not tell:\n%s", page)
+	}
+	if w := s.do("GET", path); w.Code != http.StatusConflict {
+		t.Errorf("cancelling it again: %d, want 409", w.Code)
+	}
+}
+
+func TestTheListOfJobsFailsAlone(t *testing.T) {
+	store := alloctest.NewFaulty(alloctest.NewModel(nil), nil)
+	s := newSystem(t, store, root)
+	store.SetPlan(func(c alloctest.Call) alloctest.Fault {
+		if c.Method == "ListJobs" {
+			return alloctest.Refused
+		}
+		return alloctest.Pass
+	})
+	if page := s.page("/jobs"); !strings.Contains(page, "Try again") {
+		t.Errorf("the page does not say what to do:\n%s", page)
+	}
+	if w := s.do("GET", "/jobs/none"); w.Code/100 != 4 {
+		t.Errorf("a job that is not there: %d", w.Code)
+	}
+}
+
+var _ PartFile = api.PartFile
