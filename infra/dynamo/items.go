@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -113,33 +114,32 @@ func (s *Store) poolHead(ctx context.Context, name alloc.PoolName) (*head, error
 		return nil, err
 	}
 	if it != nil {
-		h := decodeHead(name, it)
-		if !h.whole() && !h.rebuilding {
-			return nil, poolDamaged(name) // what it says of the queue would make a full pool look empty
-		}
-		return h, nil
+		return headOf(name, it)
 	}
-	lost, err := s.wasMade(ctx, name)
-	switch {
+	entry, err := s.table.Get(ctx, catalogueKey(name))
+	if err != nil {
+		return nil, err
+	}
+	switch made, err := s.wasMade(ctx, name, entry); {
 	case err != nil:
 		return nil, err
-	case lost:
-		return nil, poolDamaged(name)
+	case !made:
+		return nil, notFound(alloc.CodePoolNotFound, "pool", string(name))
 	}
-	return nil, notFound(alloc.CodePoolNotFound, "pool", string(name))
+	// It may have been made, and filled, since the head was read.
+	if it, err = s.table.Get(ctx, headKey(name)); err != nil || it == nil {
+		return nil, cmp.Or(err, error(poolDamaged(name)))
+	}
+	return headOf(name, it)
 }
 
-// wasMade reports whether the pool, whose head is missing, was ever made: by its catalogue item, and where that is missing
-// too, by what only a pool has that was swept or rebuilt.
-func (s *Store) wasMade(ctx context.Context, name alloc.PoolName) (bool, error) {
-	items, err := s.table.GetMany(ctx, []Key{catalogueKey(name), sweepLockKey(name), rebuildKey(name)})
-	if err != nil {
-		return false, err
+// headOf refuses a head that is damaged: what it says of the queue would make a full pool look empty.
+func headOf(name alloc.PoolName, it Item) (*head, error) {
+	h := decodeHead(name, it)
+	if !h.whole() && !h.rebuilding {
+		return nil, poolDamaged(name)
 	}
-	if entry := items[0]; entry != nil {
-		return entry.Str(AttrState) == catalogueLive, nil
-	}
-	return items[1] != nil || items[2] != nil, nil
+	return h, nil
 }
 
 // chunk is one chunk as it was read.

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 
 	"idpool/alloc"
@@ -24,8 +23,8 @@ func poolConfigOf(head Item) alloc.PoolConfig {
 // then the mark becomes live: so a head that is missing tells what it means.
 func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config alloc.PoolConfig) (alloc.Pool, bool, error) {
 	now := s.now()
-	if lost, err := s.lostWhole(ctx, name); err != nil || lost {
-		return alloc.Pool{}, false, cmp.Or(err, error(poolDamaged(name)))
+	if err := s.checkNew(ctx, name); err != nil {
+		return alloc.Pool{}, false, err
 	}
 	entry := item(catalogueKey(name), Item{AttrState: catalogueCreating, AttrBorn: now.UnixMilli()})
 	err := s.table.Put(ctx, entry, Absent(AttrPK))
@@ -67,17 +66,6 @@ func (s *Store) createPoolHead(ctx context.Context, it Item, name alloc.PoolName
 		return h.poolWith(config), true, nil
 	}
 	return poolAsCreated(h, config)
-}
-
-// lostWhole reports whether a pool of the name has lost its head and its catalogue item: a new one must not begin in its place.
-func (s *Store) lostWhole(ctx context.Context, name alloc.PoolName) (bool, error) {
-	keys := []Key{headKey(name), catalogueKey(name), sweepLockKey(name), rebuildKey(name)}
-	items, err := s.table.GetMany(ctx, keys)
-	if err != nil || items[0] != nil || items[1] != nil || items[2] == nil && items[3] == nil {
-		return false, err
-	}
-	items, err = s.table.GetMany(ctx, keys[:2]) // another may have made it meanwhile
-	return err == nil && items[0] == nil && items[1] == nil, err
 }
 
 // poolAsCreated answers a creation that met the pool.

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -28,7 +29,7 @@ func (s *Store) poolCondition(ctx context.Context, pool alloc.PoolName) (*condit
 	if it != nil {
 		c.item, c.head = it, decodeHead(pool, it)
 	}
-	items, err := s.table.GetMany(ctx, []Key{catalogueKey(pool), rebuildKey(pool), sweepLockKey(pool)})
+	items, err := s.table.GetMany(ctx, []Key{catalogueKey(pool), rebuildKey(pool)})
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +41,12 @@ func (s *Store) poolCondition(ctx context.Context, pool alloc.PoolName) (*condit
 	if len(page.Items) > 0 {
 		c.sample = page.Items[0]
 	}
-	made := c.entry.Str(AttrState) == catalogueLive || c.entry == nil && (items[1] != nil || items[2] != nil || c.sample != nil)
-	switch {
-	case c.head == nil && !made:
-		return nil, notFound(alloc.CodePoolNotFound, "pool", string(pool))
-	case c.state() == alloc.PoolDeleted:
+	if c.head == nil {
+		if made, err := s.wasMade(ctx, pool, c.entry); err != nil || !made {
+			return nil, cmp.Or(err, error(notFound(alloc.CodePoolNotFound, "pool", string(pool))))
+		}
+	}
+	if c.state() == alloc.PoolDeleted {
 		return c, alloc.Errorf(alloc.CodePoolDeleted, "the pool %q is deleted", pool)
 	}
 	return c, nil

@@ -291,12 +291,25 @@ func TestTheCopySaysWhatTheHeadSays(t *testing.T) {
 }
 
 func TestAPoolWithoutHeadAndCopyIsRebuiltAsIsSaid(t *testing.T) {
+	for name, swept := range map[string]bool{"swept": true, "never swept": false} {
+		t.Run(name, func(t *testing.T) { rebuiltAsIsSaid(t, swept) })
+	}
+}
+
+func rebuiltAsIsSaid(t *testing.T, swept bool) {
 	b, taken := mixed(t)
-	b.sweep()
+	if swept {
+		b.sweep()
+	}
 	b.mem.Drop(b.head().Key())
 	b.mem.Drop(dynamo.Key{PK: "N#pool", SK: "p"})
 	b.refuse(b.open(), want(1), alloc.CodePoolDamaged)
-	_, _, err := b.open().CreatePool(t.Context(), "p", alloc.PoolConfig{}.WithDefaults())
+	_, err := b.open().Pool(t.Context(), "p")
+	refused(t, err, alloc.CodePoolDamaged)
+	if e, err := b.open().PoolEvidence(t.Context(), "p"); err != nil || e.Head || e.Configured || len(e.Damage) == 0 {
+		t.Errorf("the evidence is %+v, %v", e, err)
+	}
+	_, _, err = b.open().CreatePool(t.Context(), "p", alloc.PoolConfig{}.WithDefaults())
 	refused(t, err, alloc.CodePoolDamaged)
 	_, err = b.open().RebuildPool(t.Context(), alloc.PoolRebuildOrder{Pool: "p", Job: "j"})
 	refused(t, err, alloc.CodeInvalidConfig)
@@ -312,6 +325,28 @@ func TestAPoolWithoutHeadAndCopyIsRebuiltAsIsSaid(t *testing.T) {
 	}
 	if list, err := b.open().ListPools(t.Context(), "", 10); err != nil || len(list) != 1 || list[0].State != alloc.PoolActive {
 		t.Errorf("the list of pools is %v, %v", list, err)
+	}
+}
+
+// TestACreationThatWasCutOffIsNotDoneAgainOverAUsedPool loses the head of a pool whose catalogue item was never made live.
+func TestACreationThatWasCutOffIsNotDoneAgainOverAUsedPool(t *testing.T) {
+	for name, key := range map[string]dynamo.Key{
+		"its first chunk": {PK: "P#p#1#0", SK: "C"}, "its sweeps": {PK: "P#p", SK: "L"}, "its refill": {PK: "P#p", SK: "F"},
+		"a sample": {PK: "P#p#V", SK: "20250101T0000Z"}, "a return": {PK: "P#p#R", SK: "I#id#0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.mem.Set(dynamo.Item{"pk": "N#pool", "sk": "p", dynamo.AttrState: "c"})
+			b.mem.Set(dynamo.Item{"pk": key.PK, "sk": key.SK})
+			for range 2 {
+				_, _, err := b.open().CreatePool(t.Context(), "p", alloc.PoolConfig{}.WithDefaults())
+				refused(t, err, alloc.CodePoolDamaged)
+			}
+			b.refuse(b.open(), want(1), alloc.CodePoolDamaged)
+			b.mem.Drop(key)
+			b.refuse(b.open(), want(1), alloc.CodePoolNotFound)
+			b.pool(alloc.PoolConfig{})
+		})
 	}
 }
 
