@@ -135,6 +135,39 @@ type PoolRow struct {
 	Counted     Time // when all but Available were counted; no Machine before the first count
 }
 
+// SequencesPage is the list of sequences.
+type SequencesPage struct {
+	Frame Frame
+	Panel SequencesPanel
+}
+
+// SequencePage is one sequence.
+type SequencePage struct {
+	Frame       Frame
+	Description string
+	Row         SequenceRow
+	Buttons     []Link
+	Facts       []Fact
+	Forecast    ForecastPanel
+	Leases      LeasesPanel
+}
+
+// LeasesPanel shows a ledger, the highest first.
+type LeasesPanel struct {
+	Rows    []LeaseRow
+	Paging  Paging
+	Failure *Failure
+}
+
+// LeaseRow is one lease.
+type LeaseRow struct {
+	Start, End, Count string
+	Gap               string // numbers between it and the one below that nobody has leased; "" for none
+	By                string
+	At                Time
+	Epoch             string
+}
+
 // SequencesPanel shows sequences with their positions.
 type SequencesPanel struct {
 	Rows    []SequenceRow

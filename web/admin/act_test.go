@@ -162,7 +162,7 @@ func TestNoStepWithoutThePlanTheRightAndTheOrigin(t *testing.T) {
 			}
 			t.Run("by who may only look", func(t *testing.T) {
 				sealed := looker.planIfAny(path)
-				w := looker.post(path, url.Values{"plan": {sealed}, "typed": {"pool-000"}, "reason": {"none"}})
+				w := looker.post(path, url.Values{"plan": {sealed}, "typed": {strings.Split(path, "/")[2]}, "reason": {"none"}})
 				if w.Code != http.StatusForbidden && w.Code != http.StatusConflict || sealed != "" && w.Code != http.StatusForbidden {
 					t.Errorf("%d:\n%s", w.Code, w.Body)
 				}

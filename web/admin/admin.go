@@ -45,6 +45,8 @@ func (d *dashboard) screens() []screen {
 		{"/{$}", d.overview},
 		{"/pools", d.poolsPage},
 		{"/pools/{pool}", d.poolPage},
+		{"/sequences", d.sequencesPage},
+		{"/sequences/{sequence}", d.sequencePage},
 		{"/jobs", d.jobsPage},
 		{"/jobs/{job}", d.jobPage},
 	}
@@ -52,7 +54,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.jobActions())
+	return slices.Concat(d.poolActions(), d.sequenceActions(), d.jobActions())
 }
 
 type dashboard struct {

@@ -22,6 +22,7 @@ const refreshEvery = 10
 var sections = []templates.Link{
 	{Text: "Overview", Href: "/"},
 	{Text: "Pools", Href: "/pools"},
+	{Text: "Sequences", Href: "/sequences"},
 	{Text: "Jobs", Href: "/jobs"},
 }
 
@@ -94,9 +95,13 @@ func may(r *http.Request, need alloc.Action, name string) bool {
 
 // said are the sentences that tell of what was done. An address names one by its word, so it can say nothing else.
 var said = map[string]string{
-	"paused":    "The pool is paused: nobody gets an ID of it until it is resumed. It takes effect everywhere within 30 seconds.",
-	"resumed":   "The pool is active again. It takes effect everywhere within 30 seconds.",
-	"draining":  "The pool is draining: claims go on, and nothing is added.",
+	"paused":           "The pool is paused: nobody gets an ID of it until it is resumed. It takes effect everywhere within 30 seconds.",
+	"resumed":          "The pool is active again. It takes effect everywhere within 30 seconds.",
+	"draining":         "The pool is draining: claims go on, and nothing is added.",
+	"sequence-paused":  "The sequence is paused: nobody gets a number of it until it is resumed.",
+	"sequence-resumed": "The sequence is active again. It takes effect everywhere within 30 seconds.",
+	"sequence-deleted": "The sequence was deleted. Its name is never used again.",
+
 	"cancelled": "The job is cancelled. What it had done by then stays done.",
 	"deleted":   "The pool was deleted. Its name is never used again.",
 }

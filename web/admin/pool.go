@@ -84,6 +84,10 @@ func (d *dashboard) forecast(r *http.Request, name alloc.PoolName) templates.For
 	if err != nil {
 		return templates.ForecastPanel{Failure: failure(r, err, r.URL.RequestURI())}
 	}
+	return forecastPanel(f)
+}
+
+func forecastPanel(f alloc.Forecast) templates.ForecastPanel {
 	p := templates.ForecastPanel{Lasts: lasts(f)}
 	for _, b := range f.Burns {
 		text := "not known yet"

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,19 +13,7 @@ import (
 	"idpool/web/admin/plan"
 )
 
-// poolStep is a step that sets the state of a pool.
-type poolStep struct {
-	segment string // of the path: "pause"
-	to      alloc.PoolState
-	button  string
-	title   string // with the name of the pool
-	done    string // word of said
-	effect  []string
-	danger  bool
-	method  string // of the API's twin
-}
-
-var poolSteps = []poolStep{
+var poolSteps = []stateStep[alloc.PoolState]{
 	{segment: "pause", to: alloc.PoolPaused, button: "Pause pool", title: "Pause the pool %s", done: "paused", method: http.MethodPost, effect: []string{
 		"Claims are refused with pool_paused until somebody resumes it; a repeat of an earlier claim still gets its answer.",
 		"What is claimed or held stays so, and can be confirmed, released and retired.",
@@ -68,7 +55,7 @@ func (d *dashboard) poolActions() []action {
 	return all
 }
 
-func (d *dashboard) proposePoolState(r *http.Request, s poolStep) (proposal, error) {
+func (d *dashboard) proposePoolState(r *http.Request, s stateStep[alloc.PoolState]) (proposal, error) {
 	st, err := d.svc.Pool(r.Context(), alloc.PoolName(r.PathValue("pool")))
 	if err != nil {
 		return proposal{}, err
@@ -77,19 +64,9 @@ func (d *dashboard) proposePoolState(r *http.Request, s poolStep) (proposal, err
 	if err := p.CheckTo(s.to); err != nil {
 		return proposal{}, err
 	}
-	path := "/v1/pools/" + url.PathEscape(string(p.Name))
-	if s.method == http.MethodPost {
-		path += "/" + s.segment
-	}
-	to := proposal{
-		name: string(p.Name), target: "pool/" + string(p.Name), version: p.Version, danger: s.danger, reason: s.danger,
-		title: fmt.Sprintf(s.title, p.Name), button: s.button, effect: s.effect, back: poolAddress(p.Name),
-		facts: poolFacts(st), twin: call{method: s.method, path: path, version: p.Version, keyed: true}.twin(),
-	}
-	if s.danger {
-		to.typed = string(p.Name)
-	}
-	return to, nil
+	return s.propose(string(p.Name), "/v1"+poolAddress(p.Name), p.Version, proposal{
+		target: "pool/" + string(p.Name), facts: poolFacts(st), back: poolAddress(p.Name),
+	}), nil
 }
 
 // poolFacts are what a page of confirmation says of a pool.

@@ -1,0 +1,165 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web"
+	"idpool/web/admin/plan"
+)
+
+var sequenceSteps = []stateStep[alloc.SequenceState]{
+	{segment: "pause", to: alloc.SequencePaused, button: "Pause sequence", title: "Pause the sequence %s", done: "sequence-paused", method: http.MethodPost, effect: []string{
+		"Leases are refused with sequence_paused until somebody resumes it.",
+		"Numbers that environments have leased already, to answer next from memory, may still be given for up to 30 seconds.",
+	}},
+	{segment: "resume", to: alloc.SequenceActive, button: "Resume sequence", title: "Resume the sequence %s", done: "sequence-resumed", method: http.MethodPost, effect: []string{
+		"Leases are served again, in every environment within 30 seconds.",
+	}},
+	{segment: "delete", to: alloc.SequenceDeleted, button: "Delete sequence", title: "Delete the sequence %s", done: "sequence-deleted", danger: true, method: http.MethodDelete, effect: []string{
+		"Nobody can lease a number of it any more. This cannot be undone.",
+		"Its name stays taken for ever, so that no number of it can ever be handed out a second time.",
+	}},
+}
+
+// sequenceActions are the steps that can be taken with one sequence.
+func (d *dashboard) sequenceActions() []action {
+	var all []action
+	for _, s := range sequenceSteps {
+		all = append(all, action{
+			path: "/sequences/{sequence}/" + s.segment, verb: "sequence." + s.segment, need: alloc.ActionManage,
+			propose: func(r *http.Request) (proposal, error) { return d.proposeSequenceState(r, s) },
+			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
+				name := alloc.SequenceName(p.Name)
+				if _, err := d.svc.SetSequenceState(ctx, name, p.Version, s.to); err != nil {
+					return outcome{}, err
+				}
+				if s.to == alloc.SequenceDeleted {
+					return outcome{"/sequences", s.done}, nil
+				}
+				return outcome{sequenceAddress(name), s.done}, nil
+			},
+		})
+	}
+	return all
+}
+
+func (d *dashboard) proposeSequenceState(r *http.Request, s stateStep[alloc.SequenceState]) (proposal, error) {
+	q, err := d.svc.Sequence(r.Context(), alloc.SequenceName(r.PathValue("sequence")))
+	if err != nil {
+		return proposal{}, err
+	}
+	if err := q.CheckTo(s.to); err != nil {
+		return proposal{}, err
+	}
+	return s.propose(string(q.Name), "/v1"+sequenceAddress(q.Name), q.Version, proposal{
+		target: "sequence/" + string(q.Name), facts: sequenceFacts(q), back: sequenceAddress(q.Name),
+	}), nil
+}
+
+// sequenceFacts are what a page of confirmation says of a sequence.
+func sequenceFacts(q alloc.Sequence) []templates.Fact {
+	return []templates.Fact{
+		{Term: "Sequence", Value: string(q.Name), Href: sequenceAddress(q.Name)},
+		{Term: "State", Value: string(q.State)},
+		{Term: "Next", Value: grouped(q.Next), Mono: true},
+		{Term: "Limit", Value: grouped(q.Config.Limit), Mono: true},
+		{Term: "Epoch", Value: grouped(q.Epoch)},
+		{Term: "Version", Value: strconv.FormatInt(int64(q.Version), 10)},
+	}
+}
+
+// sequencesPage is the list of sequences.
+func (d *dashboard) sequencesPage(r *http.Request) (templ.Component, error) {
+	if err := web.RequireCaller(r); err != nil {
+		return nil, err
+	}
+	q := listQuery{values: r.URL.Query(), path: "/sequences"}
+	return templates.Sequences(templates.SequencesPage{Frame: d.liveFrame(r, "Sequences"), Panel: d.sequences(r, q)}), nil
+}
+
+// afterLease is where in the query the ledger goes on.
+const afterLease = "leases_after"
+
+// sequencePage is one sequence.
+func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
+	q, err := d.svc.Sequence(r.Context(), alloc.SequenceName(r.PathValue("sequence")))
+	if err != nil {
+		return nil, err
+	}
+	p := templates.SequencePage{
+		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(q), Buttons: d.sequenceButtons(r, q),
+		Facts: sequenceConfig(q), Forecast: d.sequenceForecast(r, q.Name), Leases: d.leases(r, q.Name),
+	}
+	return templates.Sequence(p), nil
+}
+
+func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons []templates.Link) {
+	if d.readOnly || !may(r, alloc.ActionManage, string(q.Name)) {
+		return nil
+	}
+	for _, s := range sequenceSteps {
+		if q.State != s.to && q.CheckTo(s.to) == nil {
+			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment})
+		}
+	}
+	return buttons
+}
+
+// sequenceConfig is how a sequence is configured.
+func sequenceConfig(q alloc.Sequence) []templates.Fact {
+	c := q.Config
+	facts := []templates.Fact{
+		{Term: "Begins at", Value: grouped(c.Start), Mono: true},
+		{Term: "Ends at", Value: grouped(c.Limit), Mono: true},
+		{Term: "Most numbers a lease", Value: grouped(c.MaxLease)},
+		{Term: "Leased at once for next", Value: grouped(c.Segment)},
+		{Term: "Idempotency-Key", Value: map[bool]string{true: "required", false: "optional"}[c.RequireKey]},
+		{Term: "Rebuilt by the schedule", Value: map[bool]string{true: "yes, where the evidence allows", false: "no, by a person"}[c.AutoRebuild]},
+		{Term: "Served first after a rebuild", Value: strconv.Itoa(c.ResumeShare) + " % of the callers"},
+		{Term: "Created", Time: clock(q.Created, time.Time{})},
+		{Term: "Version", Value: strconv.FormatInt(int64(q.Version), 10)},
+	}
+	if c.PeriodOf != "" {
+		facts = append(facts, templates.Fact{Term: "Counts in a period of", Value: string(c.PeriodOf), Href: sequenceAddress(c.PeriodOf)})
+	}
+	return facts
+}
+
+func (d *dashboard) sequenceForecast(r *http.Request, name alloc.SequenceName) templates.ForecastPanel {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	f, err := d.svc.SequenceForecast(ctx, name)
+	if err != nil {
+		return templates.ForecastPanel{Failure: failure(r, err, r.URL.RequestURI())}
+	}
+	return forecastPanel(f)
+}
+
+// leases are the newest entries of the ledger.
+func (d *dashboard) leases(r *http.Request, name alloc.SequenceName) templates.LeasesPanel {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	q := listQuery{values: r.URL.Query(), path: sequenceAddress(name)}
+	found, next, err := d.svc.Leases(ctx, name, q.cursor(afterLease), q.limit())
+	if err != nil {
+		return templates.LeasesPanel{Failure: failure(r, err, q.again(afterLease, err))}
+	}
+	panel := templates.LeasesPanel{Paging: q.paging(afterLease, next)}
+	for i, l := range found {
+		row := templates.LeaseRow{
+			Start: grouped(l.Start), End: grouped(l.End), Count: grouped(l.End - l.Start + 1), By: string(l.By), At: clock(l.At, d.now()), Epoch: grouped(l.Epoch),
+		}
+		if i+1 < len(found) && found[i+1].End+1 < l.Start {
+			row.Gap = grouped(l.Start - found[i+1].End - 1)
+		}
+		panel.Rows = append(panel.Rows, row)
+	}
+	return panel
+}

@@ -1,0 +1,34 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+
+	"idpool/alloc"
+)
+
+// stateStep is a step that sets the state of a pool or of a sequence.
+type stateStep[S ~string] struct {
+	segment string // of the path: "pause"
+	to      S
+	button  string
+	title   string // with the name
+	done    string // word of said
+	effect  []string
+	danger  bool
+	method  string // of the API's twin
+}
+
+// propose fills in what the step says of the one at the page's address, which the API has at path.
+func (s stateStep[S]) propose(name, path string, version alloc.Version, p proposal) proposal {
+	if s.method == http.MethodPost {
+		path += "/" + s.segment
+	}
+	p.name, p.version, p.danger, p.reason = name, version, s.danger, s.danger
+	p.title, p.button, p.effect = fmt.Sprintf(s.title, name), s.button, s.effect
+	p.twin = call{method: s.method, path: path, version: version, keyed: true}.twin()
+	if s.danger {
+		p.typed = name
+	}
+	return p
+}
