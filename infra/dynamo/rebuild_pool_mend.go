@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,32 +93,34 @@ func (c *stretchOf) mindReturns(ctx context.Context, list []comingBack) error {
 	return firstOf(errs)
 }
 
-// mindVoids puts the return items of keys that were given up and own something of the pool, where they are lost.
+// mindVoids puts the return items of keys that were given up and own something of the pool, where they are lost. A record does not say of
+// which pool its IDs are: those that are this pool's, and have its token, do.
 func (c *stretchOf) mindVoids(ctx context.Context, records []Item) error {
-	for _, it := range records {
-		rec := decodeRecord(strings.TrimPrefix(it.Str(AttrPK), recordKey("").PK), it)
-		ids := make([]alloc.ID, len(rec.listings))
-		for i, l := range rec.listings {
-			ids[i] = l.id
-		}
-		states := map[alloc.ID]Item{}
-		if err := c.s.insist(ctx, func() error { return c.s.readIDs(ctx, c.pool, ids, states) }); err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if states[id].Str(AttrToken) != rec.token {
-				continue
+	states := map[alloc.ID]Item{}
+	var ids []alloc.ID
+	recs := make([]*record, len(records))
+	for i, it := range records {
+		recs[i] = decodeRecord(strings.TrimPrefix(it.Str(AttrPK), recordKey("").PK), it)
+		for _, l := range recs[i].listings {
+			if _, known := states[l.id]; !known {
+				states[l.id] = nil
+				ids = append(ids, l.id)
 			}
-			err := c.s.putIfAbsent(ctx, item(voidKey(c.pool, rec.hash, rec.token), Item{
-				AttrReason: ReasonVoid, AttrKey: rec.hash, AttrToken: rec.token, AttrVersion: rec.version, AttrDue: c.s.now().UnixMilli(),
-			}))
-			if err != nil {
-				return err
-			}
-			break
 		}
 	}
-	return nil
+	if err := c.s.insist(ctx, func() error { return c.s.readIDs(ctx, c.pool, ids, states) }); err != nil {
+		return err
+	}
+	errs := make([]error, len(recs))
+	each(len(recs), claimWidth, func(i int) {
+		rec := recs[i]
+		if slices.ContainsFunc(rec.listings, func(l listing) bool { return states[l.id].Str(AttrToken) == rec.token }) {
+			errs[i] = c.s.putIfAbsent(ctx, item(voidKey(c.pool, rec.hash, rec.token), Item{
+				AttrReason: ReasonVoid, AttrKey: rec.hash, AttrToken: rec.token, AttrVersion: rec.version, AttrDue: c.s.now().UnixMilli(),
+			}))
+		}
+	})
+	return firstOf(errs)
 }
 
 // lost looks for IDs that chunks list and that have no item. They are put as retired, by which they are known and never

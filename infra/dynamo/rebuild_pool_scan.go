@@ -19,6 +19,10 @@ const (
 	pageBytes = 200 << 10
 	pageMost  = 300 << 10
 
+	// voidsMost is how many IDs the key records that are given up name of which a segment's round reads the items: once there are more, the
+	// next round goes on behind them.
+	voidsMost = 1000
+
 	// stepRounds and stepTime bound a step that meets little of the pool.
 	stepRounds = 20
 	stepTime   = 5 * time.Second
@@ -116,7 +120,7 @@ func (c *stretchOf) read(ctx context.Context, segment, limit int) (*metStretch, 
 	if err != nil {
 		return nil, err
 	}
-	m := &metStretch{next: positionOf(next)}
+	m, named := &metStretch{next: positionOf(next)}, 0
 	for _, it := range items {
 		pk, sk := it.Str(AttrPK), it.Str(AttrSK)
 		switch {
@@ -126,6 +130,10 @@ func (c *stretchOf) read(ctx context.Context, segment, limit int) (*metStretch, 
 			m.chunks = append(m.chunks, it)
 		case sk == skKeyRecord && it.Str(AttrState) == RecordVoid:
 			m.voids = append(m.voids, it)
+			if named += len(it.List(AttrListings)); named >= voidsMost {
+				m.next = positionOf(it.Key())
+				return m, nil
+			}
 		}
 	}
 	return m, nil
