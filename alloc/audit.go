@@ -14,7 +14,7 @@ type AuditRecord struct {
 	Action  string // "pool.create", "pool.seed", "sequence.pause", "credential.rotate" …
 	Target  string // "pool/NAME", "sequence/NAME", "credential/ID" or "trail"
 	Detail  string // what was to change, in words; like all that follow at most MaxDetailBytes
-	Plan    string // the plan that was carried out; "" for none
+	Plan    string // the plan that was carried out, or the break of the trail that was acknowledged; "" for none
 	Reason  string // that the caller gave; "" for none
 	Before  string // what it was before, and After what it is since, in words; "" where that is not known or does not apply
 	After   string
@@ -36,7 +36,8 @@ type Link struct {
 	Hash     string // of Previous and all else of the record, by AuditRecord.Seal
 }
 
-// TrailMonth is the end of a month's chain, as it is kept beside the records: so that it shows when the last were removed.
+// TrailMonth is the end of a month's chain, as it is kept beside the records: so that it shows when the last were removed. Noted elsewhere, it
+// shows too when that was removed with them.
 type TrailMonth struct {
 	Month string
 	Last  int64

@@ -36,6 +36,8 @@ const (
 	FindLease   FindingKind = "lease"   // an entry of the ledger cannot be read, or lies outside the sequence
 	FindTrail   FindingKind = "trail"   // a record of the trail is missing, changed, or out of its place
 	FindIntent  FindingKind = "intent"  // a step was begun, and nothing says how it ended
+
+	FindAcknowledged FindingKind = "acknowledged" // as FindTrail, and somebody has acknowledged it. For information
 )
 
 // Remedy is what is offered for a finding, where that is safe.
@@ -54,6 +56,7 @@ type Finding struct {
 	On     string // which ID, chunk, lease or record
 	Detail string // in words
 	Remedy Remedy
+	Seen   string // of FindTrail and FindAcknowledged: what was seen at that place, as Acknowledge wants it
 }
 
 // AuditOrder asks for the next step of the verification of a pool or a sequence.
@@ -86,7 +89,8 @@ type Audits interface {
 type AuditRequest struct {
 	Pool     PoolName
 	Sequence SequenceName
-	Sample   int // 1 to 100 percent; 0 for 100
+	Sample   int        // 1 to 100 percent; 0 for 100
+	Known    TrailMonth // an end of the trail that was noted elsewhere, as an audit before has said it; zero for none
 	Why      string
 	Intent   Token
 }

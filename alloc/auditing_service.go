@@ -8,7 +8,7 @@ import (
 // Audit makes a job that verifies a pool or a sequence, and the trail; with neither, the trail alone. Needs ActionManage on it; the trail alone on
 // all. CodeInvalidRequest; CodePoolNotFound, CodePoolDeleted, CodeSequenceNotFound, CodeSequenceDeleted; CodeBusy as in Export.
 func (s *Service) Audit(ctx context.Context, r AuditRequest) (j Job, err error) {
-	wanted := Job{ID: newJobID(r.Intent, s.now()), Kind: JobAudit, Pool: r.Pool, Why: r.Why, Spec: JobSpec{Sequence: r.Sequence, Sample: r.Sample}}
+	wanted := Job{ID: newJobID(r.Intent, s.now()), Kind: JobAudit, Pool: r.Pool, Why: r.Why, Spec: JobSpec{Sequence: r.Sequence, Sample: r.Sample, Known: r.Known}}
 	if wanted.Spec.Sample == 0 {
 		wanted.Spec.Sample = 100
 	}
@@ -22,6 +22,8 @@ func (s *Service) Audit(ctx context.Context, r AuditRequest) (j Job, err error) 
 			return Errorf(CodeInvalidRequest, "name either a pool or a sequence, or neither for the trail alone; make a job for each")
 		case wanted.Spec.Sample < 1 || wanted.Spec.Sample > 100:
 			return Errorf(CodeInvalidRequest, "sample must be 1 to 100 percent, or left out for all")
+		case r.Known != (TrailMonth{}) && (!isMonth(r.Known.Month) || r.Known.Last < 1 || r.Known.Hash == ""):
+			return Errorf(CodeInvalidRequest, "what is known of the trail's end is a month like 2026-11, a position from 1 and a hash, as an audit before has said them")
 		}
 		return s.checkThere(ctx, wanted)
 	})

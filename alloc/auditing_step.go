@@ -3,6 +3,7 @@ package alloc
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func (s *Service) auditStep(ctx context.Context, j Job) (doneStep, error) {
 	if err != nil {
 		return doneStep{}, err
 	}
-	p, err := s.findingsPart(j, a)
+	p, err := s.findingsPart(j, a.AuditStep)
 	if err != nil {
 		return doneStep{}, err
 	}
@@ -32,52 +33,96 @@ func (s *Service) auditStep(ctx context.Context, j Job) (doneStep, error) {
 	to.Mark, to.Parts = way.to, parts
 	to.Done += way.done
 	to.Tally = j.Tally.plus(p.Tally)
-	to.Verdict = cmp.Or(j.Verdict, way.note)
+	if !j.verifiesTrail() || j.trailAlone() {
+		to.Verdict = cmp.Or(j.Verdict, way.note)
+	}
 	last := way.to == ""
 	if last {
 		to.Parts = max(to.Parts, 1)
 		to.Verdict = cmp.Or(to.Verdict, VerdictHealthy)
+		to.Spec.Verified = a.end
 	}
 	return doneStep{to, last}, nil
 }
 
-// audited verifies the next stretch. Its Next is the job's mark after it.
-func (s *Service) audited(ctx context.Context, j Job) (AuditStep, error) {
+// trailAlone reports whether an audit is of the trail alone.
+func (j Job) trailAlone() bool {
 	on, _ := j.on()
-	if at, ok := strings.CutPrefix(j.Mark, auditTrail); ok || on == aTrail {
-		return s.auditTrail(ctx, at)
+	return on == aTrail
+}
+
+// verifiesTrail reports whether the next step of an audit verifies the trail.
+func (j Job) verifiesTrail() bool { return j.trailAlone() || strings.HasPrefix(j.Mark, auditTrail) }
+
+// TrailVerdict is what an audit that is done says of the trail: VerdictHealthy or VerdictFindings. It is "" of every other job.
+func (j Job) TrailVerdict() string {
+	switch {
+	case j.Kind != JobAudit || j.State != JobDone:
+		return ""
+	case j.Tally.Trail > 0:
+		return VerdictFindings
+	}
+	return VerdictHealthy
+}
+
+// audited is a stretch that was verified. Its Next is the job's mark after it.
+type audited struct {
+	AuditStep
+	end TrailMonth // of the trail, where that was verified to its end
+}
+
+// audited verifies the next stretch.
+func (s *Service) audited(ctx context.Context, j Job) (audited, error) {
+	if j.verifiesTrail() {
+		return s.auditTrail(ctx, strings.TrimPrefix(j.Mark, auditTrail), j.Spec.Known)
 	}
 	o := AuditOrder{Job: j.ID, Step: strings.TrimPrefix(j.Mark, auditStored), Sample: j.Spec.Sample}
 	verify := func() (AuditStep, error) { return s.store.AuditPool(ctx, j.Pool, o) }
-	if on == aSequence {
+	if j.Pool == "" {
 		verify = func() (AuditStep, error) { return s.store.AuditSequence(ctx, j.Spec.Sequence, o) }
 	}
 	a, err := verify()
 	if err != nil {
-		return AuditStep{}, err
+		return audited{}, err
 	}
 	if a.Next == "" {
 		a.Next = auditTrail
 	} else {
 		a.Next = auditStored + a.Next
 	}
-	return a, nil
+	return audited{AuditStep: a}, nil
 }
 
 // verdictOf is the verdict of an audit that has found this; "" for none yet. What is for information alone does not count.
 func verdictOf(found []Finding) string {
 	for _, f := range found {
-		if f.Kind != FindNothingHeard {
+		if !f.Kind.informs() {
 			return VerdictFindings
 		}
 	}
 	return ""
 }
 
+// informs reports whether what is found is for information alone.
+func (k FindingKind) informs() bool { return k == FindNothingHeard || k == FindAcknowledged }
+
+// counted counts what a step has found.
+func counted(t Tally, found []Finding) Tally {
+	t.Findings = Count(len(found))
+	for _, f := range found {
+		switch {
+		case f.Kind.informs():
+			t.Informing++
+		case f.Kind == FindTrail || f.Kind == FindIntent:
+			t.Trail++
+		}
+	}
+	return t
+}
+
 // findingsPart makes a part of what a step has found, as far as that is shown. Its counts are those of the whole step.
 func (s *Service) findingsPart(j Job, a AuditStep) (Part, error) {
-	p := Part{Tally: a.Tally}
-	p.Tally.Findings = Count(len(a.Findings))
+	p := Part{Tally: counted(a.Tally, a.Findings)}
 	for shown := min(len(a.Findings), int(max(0, MaxFindings-j.Tally.Findings))); shown > 0; shown /= 2 {
 		found := make([]Finding, shown)
 		for i, f := range a.Findings[:shown] {
@@ -98,9 +143,22 @@ func (s *Service) findingsPart(j Job, a AuditStep) (Part, error) {
 
 // auditSum is what an audit has met, in words.
 func auditSum(j Job) string {
-	sum := several(j.Done, "entry was", "entries were") + " looked at, " + several(j.Tally.Findings, "finding", "findings")
-	if j.Verdict == VerdictHealthy {
+	t := j.Tally
+	sum := several(j.Done, "entry was", "entries were") + " looked at, " + several(t.Findings, "finding", "findings")
+	if t.Informing > 0 {
+		sum += fmt.Sprintf(", %d of them for information", t.Informing)
+	}
+	if t.Findings == t.Informing {
 		sum += "; healthy"
+	}
+	if t.Trail > 0 {
+		sum += fmt.Sprintf("; %d about the trail", t.Trail)
+	}
+	if p := j.Spec.Sample; !j.trailAlone() && p > 0 && p < 100 {
+		sum += fmt.Sprintf("; %d of 100 were looked at, so what is wrong with the others does not show, and the counts are not held against each other", p)
+	}
+	if end := j.Spec.Verified; end.Month != "" {
+		sum += "; the trail ends at " + end.place()
 	}
 	return sum
 }

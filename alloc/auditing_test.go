@@ -151,8 +151,38 @@ func TestAnAuditVerifiesTheTrailWithAPool(t *testing.T) {
 	}
 	o.model.Damage(t, alloctest.Damage{Kind: alloctest.ChangeRecord, Month: alloc.MonthOf(o.clock.Now()), Position: 2})
 	j, found := o.audit(t, alloc.AuditRequest{Pool: pool})
-	if len(found) != 2 || found[0].Kind != alloc.FindUnlisted || found[1].Kind != alloc.FindTrail || j.Tally.Findings != 2 {
+	if len(found) != 2 || found[0].Kind != alloc.FindUnlisted || found[1].Kind != alloc.FindTrail || j.Tally.Findings != 2 || j.Tally.Trail != 1 {
 		t.Errorf("the job is %+v with %+v", j, found)
+	}
+	if j.Verdict != alloc.VerdictFindings || j.TrailVerdict() != alloc.VerdictFindings {
+		t.Errorf("the verdicts are %s, and %s of the trail", j.Verdict, j.TrailVerdict())
+	}
+}
+
+// What is wrong with the trail is said of the trail, and a pool or a sequence that is healthy is healthy.
+func TestTheVerdictOfTheTrailStandsApart(t *testing.T) {
+	o, _ := newAudit(t, nil, nil)
+	if _, _, err := o.model.CreateSequence(t.Context(), sequence, alloc.SequenceConfig{}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := o.SetPoolState(o.ctx, pool, 0, alloc.PoolPaused); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.model.Damage(t, alloctest.Damage{Kind: alloctest.ChangeRecord, Month: alloc.MonthOf(o.clock.Now()), Position: 2})
+	for _, c := range []struct {
+		of      alloc.AuditRequest
+		verdict string
+	}{
+		{alloc.AuditRequest{Pool: pool}, alloc.VerdictHealthy},
+		{alloc.AuditRequest{Sequence: sequence}, alloc.VerdictHealthy},
+		{alloc.AuditRequest{}, alloc.VerdictFindings},
+	} {
+		j, found := o.audit(t, c.of)
+		if len(found) != 1 || j.Verdict != c.verdict || j.TrailVerdict() != alloc.VerdictFindings || j.Tally.Trail != 1 {
+			t.Errorf("%+v: verdict %q, of the trail %q, found %+v, tally %+v", c.of, j.Verdict, j.TrailVerdict(), found, j.Tally)
+		}
 	}
 }
 
@@ -168,6 +198,8 @@ func TestAnAuditThatCannotBeIsRefused(t *testing.T) {
 		{alloc.AuditRequest{Pool: pool, Sample: 101}, alloc.CodeInvalidRequest},
 		{alloc.AuditRequest{Pool: pool, Sample: -1}, alloc.CodeInvalidRequest},
 		{alloc.AuditRequest{Why: "\x00"}, alloc.CodeInvalidRequest},
+		{alloc.AuditRequest{Known: alloc.TrailMonth{Month: "2026-11"}}, alloc.CodeInvalidRequest},
+		{alloc.AuditRequest{Known: alloc.TrailMonth{Month: "2026-13", Last: 1, Hash: "h"}}, alloc.CodeInvalidRequest},
 	} {
 		_, err := o.Audit(o.ctx, c.r)
 		wantCode(t, err, c.want)

@@ -17,8 +17,18 @@ func (r AuditRecord) Place() string {
 	return fmt.Sprintf("%s/%020d", r.Month, r.Position)
 }
 
+func (m TrailMonth) place() string {
+	return AuditRecord{Link: Link{Month: m.Month, Position: m.Last}}.Place()
+}
+
 // MonthOf is the name of the month of a time, in UTC.
 func MonthOf(at time.Time) string { return at.UTC().Format("2006-01") }
+
+// isMonth reports whether it names a month as MonthOf does.
+func isMonth(month string) bool {
+	at, err := time.Parse("2006-01", month)
+	return err == nil && MonthOf(at) == month
+}
 
 // Seal gives a record its place in the chain of a month, behind one with the hash previous.
 func (r AuditRecord) Seal(month string, position int64, previous string) AuditRecord {

@@ -44,7 +44,7 @@ var listers = map[string]lister{
 	"Leases of l-0": ledger("l-0"),
 	"Leases of l-1": ledger("l-1"),
 	"Trail": func(ctx context.Context, s *alloc.Service, c alloc.Cursor, limit int) ([]string, alloc.Cursor, error) {
-		return names(s.Trail(ctx, c, limit))(func(r alloc.AuditRecord) string { return r.ID })
+		return names(s.Trail(ctx, alloc.TrailFilter{}, c, limit))(func(r alloc.AuditRecord) string { return r.ID })
 	},
 	"Credentials": func(ctx context.Context, s *alloc.Service, c alloc.Cursor, limit int) ([]string, alloc.Cursor, error) {
 		return names(s.Credentials(ctx, c, limit))(func(c alloc.Credential) string { return string(c.ID) })
@@ -171,24 +171,24 @@ func TestCursorsCostOneCallOfTheStore(t *testing.T) {
 	s := newService(t, f)
 	ctx := asAdmin(t.Context())
 	for _, bad := range []alloc.Cursor{"x", "p-1", "!", alloc.Cursor(strings.Repeat("A", 40))} {
-		_, _, err := s.Trail(ctx, bad, 2)
+		_, _, err := s.Trail(ctx, alloc.TrailFilter{}, bad, 2)
 		wantCode(t, err, alloc.CodeInvalidCursor)
 	}
 	if calls := f.Calls(); len(calls) != 0 {
 		t.Errorf("bad cursors reached the Store: %+v", calls)
 	}
-	if _, _, err := s.Trail(ctx, "", 100); err != nil {
+	if _, _, err := s.Trail(ctx, alloc.TrailFilter{}, "", 100); err != nil {
 		t.Fatal(err)
 	}
 	if n := called(f, "SharedSecret"); n != 0 {
 		t.Errorf("the secret was read %d times for a list without a cursor", n)
 	}
 	f.SetPlan(alloctest.Script("SharedSecret", alloctest.Refused))
-	_, _, err := s.Trail(ctx, "", 2)
+	_, _, err := s.Trail(ctx, alloc.TrailFilter{}, "", 2)
 	wantCode(t, err, alloc.CodeUnavailable)
 	c := alloc.Cursor("")
 	for range 3 {
-		if _, c, err = s.Trail(ctx, c, 2); err != nil || c == "" {
+		if _, c, err = s.Trail(ctx, alloc.TrailFilter{}, c, 2); err != nil || c == "" {
 			t.Fatalf("got %q, %v", c, err)
 		}
 	}
@@ -214,7 +214,7 @@ func (shortSecret) SharedSecret(context.Context) ([]byte, error) { return nil, n
 
 func TestNoCursorIsSignedWithoutASecret(t *testing.T) {
 	_, m := newLists(t)
-	_, c, err := newService(t, shortSecret{m}).Trail(asAdmin(t.Context()), "", 2)
+	_, c, err := newService(t, shortSecret{m}).Trail(asAdmin(t.Context()), alloc.TrailFilter{}, "", 2)
 	if wantCode(t, err, alloc.CodeInternal); c != "" {
 		t.Errorf("got the cursor %q", c)
 	}
@@ -222,7 +222,7 @@ func TestNoCursorIsSignedWithoutASecret(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	s, _ := newLists(f)
-	_, good, err := s.Trail(asAdmin(f.Context()), "", 2)
+	_, good, err := s.Trail(asAdmin(f.Context()), alloc.TrailFilter{}, "", 2)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add("AQ")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _, err := s.Trail(asAdmin(t.Context()), alloc.Cursor(text), 2)
+		_, _, err := s.Trail(asAdmin(t.Context()), alloc.TrailFilter{}, alloc.Cursor(text), 2)
 		if ours := text == "" || text == string(good); ours != (err == nil) || !ours && !alloc.Is(err, alloc.CodeInvalidCursor) {
 			t.Errorf("the cursor %q: got %v", text, err)
 		}

@@ -12,6 +12,7 @@ var (
 	NewCredentialID = newCredentialID
 	NewSecret       = newSecret
 	NewIntent       = newIntent
+	SeenMissing     = seenMissing
 )
 
 // EncodeNumbers writes numbers as the record of a key keeps them.

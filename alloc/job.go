@@ -66,7 +66,7 @@ type Job struct {
 	Tries   int       // attempts at the next step that failed
 	Faults  int       // of these, those whose reason does not pass by itself
 	Failure string    // with JobFailed: what a client may read of it
-	Verdict string    // of JobAudit that is done: VerdictHealthy or VerdictFindings
+	Verdict string    // of JobAudit that is done: VerdictHealthy or VerdictFindings, of the pool or the sequence. Of one of the trail alone: of that
 
 	Change  Token      // sets the last change apart from all others; "" before the first
 	Why     string     // what its maker says it is for; "" for nothing
@@ -100,6 +100,8 @@ type JobSpec struct {
 	AtMost   Count         // of JobRestore with RestoreBurn: how many free IDs are burned; 0 for all
 	Policy   Policy        // of JobRebuild: of a pool whose head is lost, without a copy; "" for not said
 	FoldCase bool          // with Policy
+	Known    TrailMonth    // of JobAudit: an end of the trail that was noted elsewhere; zero for none
+	Verified TrailMonth    // of JobAudit that is done: the end of the trail, up to which it was verified
 }
 
 // JobEvent is something that happened to a job, for whoever looks at it.
@@ -122,7 +124,8 @@ type Tally struct {
 	Free, Held, Claimed, Returning, Retired Count // of JobCount, JobRebuild and JobAudit
 	Lost                                    Count // of JobRebuild: IDs that were listed and are gone; they are retired. Of JobAudit: the same, not retired
 	Carried, Burned                         Count // of JobRestore
-	Findings                                Count // of JobAudit
+	Findings                                Count // of JobAudit, all
+	Trail, Informing                        Count // of these, about the trail; and for information alone
 }
 
 // JobInput is one received part of a job's input, kept in pieces.

@@ -146,5 +146,6 @@ func (t Tally) plus(u Tally) Tally {
 		Added: t.Added + u.Added, Duplicate: t.Duplicate + u.Duplicate, Conflict: t.Conflict + u.Conflict, Invalid: t.Invalid + u.Invalid,
 		Free: t.Free + u.Free, Held: t.Held + u.Held, Claimed: t.Claimed + u.Claimed, Returning: t.Returning + u.Returning, Retired: t.Retired + u.Retired,
 		Lost: t.Lost + u.Lost, Carried: t.Carried + u.Carried, Burned: t.Burned + u.Burned, Findings: t.Findings + u.Findings,
+		Trail: t.Trail + u.Trail, Informing: t.Informing + u.Informing,
 	}
 }

@@ -2,9 +2,11 @@ package alloc_test
 
 import (
 	"context"
+	"testing"
 	"time"
 
 	"idpool/alloc"
+	"idpool/alloc/alloctest"
 )
 
 // The rebuild of a pool, audits, logs and restores.
@@ -21,6 +23,10 @@ var repairOperations = map[string]operation{
 		_, err := s.Audit(ctx, alloc.AuditRequest{Pool: pool})
 		return err
 	}},
+	"Acknowledge": {need: alloc.ActionManage, on: "*", record: "trail.acknowledge", target: "trail", spared: true, run: func(ctx context.Context, s *alloc.Service) error {
+		month := alloc.MonthOf(time.Now())
+		return s.Acknowledge(ctx, alloc.Acknowledgement{Month: month, Position: 1, Seen: alloc.SeenMissing(month, 1, 1), Why: "the disk was full"})
+	}},
 	"LogTaken": {need: alloc.ActionManage, on: string(sequence), record: "sequence.log", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.LogTaken(ctx, alloc.LogRequest{Sequence: sequence})
 		return err
@@ -29,4 +35,13 @@ var repairOperations = map[string]operation{
 		_, err := s.Restore(ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: time.Unix(1, 0)})
 		return err
 	}},
+}
+
+// newBreak makes a trail of which the first record is gone.
+func newBreak(t testing.TB, m *alloctest.Model) {
+	t.Helper()
+	if err := m.Record(t.Context(), alloc.AuditRecord{ID: "gone", At: time.Now(), Client: "c", Action: "pool.pause", Target: "pool/x", Result: "ok"}); err != nil {
+		t.Fatal(err)
+	}
+	m.Damage(t, alloctest.Damage{Kind: alloctest.LoseRecord, Month: alloc.MonthOf(time.Now()), Position: 1})
 }

@@ -233,7 +233,7 @@ var operations = map[string]operation{
 		return err
 	}},
 	"Trail": {need: alloc.ActionRead, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
-		_, _, err := s.Trail(ctx, "", 10)
+		_, _, err := s.Trail(ctx, alloc.TrailFilter{}, "", 10)
 		return err
 	}},
 }
@@ -275,6 +275,7 @@ func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Fau
 	if err := errors.Join(m.CreateJob(ctx, j), m.PutPart(ctx, export, 0, alloc.Part{Data: []byte("ID-0\n"), IDs: 1})); err != nil {
 		t.Fatal(err)
 	}
+	newBreak(t, m)
 	f := alloctest.NewFaulty(m, plan)
 	file := alloc.Job{
 		ID: seeding, Kind: alloc.JobSeed, Pool: pool, State: alloc.JobReceiving, Created: time.Now(), Updated: time.Now(),

@@ -7,15 +7,6 @@ import (
 	"time"
 )
 
-// Trail returns the administrative steps, newest first, from the cursor on; at most limit, 1 to 100. next is what to give
-// to go on, "" at the end. Needs ActionRead on all.
-func (s *Service) Trail(ctx context.Context, c Cursor, limit int) (records []AuditRecord, next Cursor, err error) {
-	if _, err := s.permit(ctx, ActionRead, everything); err != nil {
-		return nil, "", err
-	}
-	return paged(ctx, s, listTrail, c, limit, s.store.Records, AuditRecord.Place)
-}
-
 // recordTimeout bounds the writing of an audit record or a kept answer, which goes on when the caller's context has ended.
 const recordTimeout = 2 * time.Second
 
@@ -72,11 +63,14 @@ func (s *Service) keep(ctx context.Context, r AuditRecord) error {
 	return s.store.Record(ctx, bounded(r))
 }
 
-// bounded is the record with texts of bounded length: what was refused may be of any.
+// bounded is the record with texts of bounded length, in UTF-8 all of them: what was refused may be of any, and what a Store could not give back as it was
+// would show as changed.
 func bounded(r AuditRecord) AuditRecord {
-	for _, text := range []*string{&r.Role, &r.Detail, &r.Plan, &r.Reason, &r.Before, &r.After} {
+	client := string(r.Client)
+	for _, text := range []*string{&r.ID, &client, &r.Role, &r.Action, &r.Target, &r.Detail, &r.Plan, &r.Reason, &r.Before, &r.After, &r.Result, &r.Request, &r.Address} {
 		*text = clip(*text)
 	}
+	r.Client = ClientID(client)
 	return r
 }
 

@@ -173,7 +173,7 @@ func TestTrailChecksItsPage(t *testing.T) {
 	s, _, _ := newWorld(t, nil)
 	ctx := asAdmin(t.Context())
 	for _, limit := range []int{0, -1, 101} {
-		_, _, err := s.Trail(ctx, "", limit)
+		_, _, err := s.Trail(ctx, alloc.TrailFilter{}, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)
 		_, _, err = s.Pools(ctx, "", limit)
 		wantCode(t, err, alloc.CodeInvalidCount)

@@ -3,7 +3,7 @@ package alloc
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,51 +16,29 @@ const (
 	intentPage = 1000
 )
 
-// chainMark is where the verification of the trail stands: behind a record of a month, or behind all of them.
-type chainMark struct {
-	month    string // "" before the first one
-	position int64
-	hash     string // of the last record before; "" for none
-}
-
-func (m chainMark) String() string {
-	return fmt.Sprintf("%s %d %s", m.month, m.position, m.hash)
-}
-
-func readChainMark(text string) (m chainMark, err error) {
-	if text == "" {
-		return chainMark{}, nil
-	}
-	words := strings.Split(text, " ")
-	if len(words) == 3 {
-		m.month, m.hash = words[0], words[2]
-		if m.position, err = strconv.ParseInt(words[1], 10, 64); err == nil {
-			return m, nil
-		}
-	}
-	return chainMark{}, Errorf(CodeInternal, "where the verification of the trail goes on is not known")
-}
+// maxBreaks is how many breaks of the trail are kept until the records that may acknowledge them are met. Of more the rest is told as it is met.
+const maxBreaks = 50
 
 // auditTrail verifies the next stretch of the trail: each month's chain from its beginning to the end that is kept apart, in the order of the
 // months; at last, which steps were begun long ago without an end. The ends are read before the records: what is appended meanwhile comes after them. What was removed
-// together with the end of its month shows where a record follows; behind the newest of all it does not show.
-func (s *Service) auditTrail(ctx context.Context, at string) (AuditStep, error) {
+// together with the end of its month shows where a record follows; behind the newest of all it shows by known alone, an end of the trail that was noted elsewhere.
+func (s *Service) auditTrail(ctx context.Context, at string, known TrailMonth) (audited, error) {
 	mark, err := readChainMark(at)
 	if err != nil {
-		return AuditStep{}, err
+		return audited{}, err
 	}
-	months, err := s.store.Months(ctx)
+	months, err := s.months(ctx, known)
 	if err != nil {
-		return AuditStep{}, err
+		return audited{}, err
 	}
-	v := chainVerifier{chainMark: mark}
+	v := chainVerifier{chainMark: mark, known: known}
 	for _, end := range months {
 		if end.Month < mark.month {
 			continue
 		}
 		whole, err := s.verifyMonth(ctx, &v, end)
 		if err != nil {
-			return AuditStep{}, err
+			return audited{}, err
 		}
 		if !whole {
 			return v.step(auditTrail + v.chainMark.String()), nil
@@ -68,10 +46,32 @@ func (s *Service) auditTrail(ctx context.Context, at string) (AuditStep, error) 
 	}
 	late, err := s.lateIntents(ctx)
 	if err != nil {
-		return AuditStep{}, err
+		return audited{}, err
+	}
+	for _, b := range v.breaks {
+		v.found = append(v.found, b.finding())
 	}
 	v.found = append(v.found, late...)
-	return v.step(""), nil
+	a := v.step("")
+	a.end = TrailMonth{Month: v.month, Last: v.position, Hash: v.hash}
+	return a, nil
+}
+
+// months is the ends of the chains, the oldest first; that of the month of known is no less than that.
+func (s *Service) months(ctx context.Context, known TrailMonth) ([]TrailMonth, error) {
+	months, err := s.store.Months(ctx)
+	if err != nil || known.Month == "" {
+		return months, err
+	}
+	i, there := slices.BinarySearchFunc(months, known, func(a, b TrailMonth) int { return strings.Compare(a.Month, b.Month) })
+	switch {
+	case !there:
+		months = slices.Insert(slices.Clone(months), i, known)
+	case months[i].Last < known.Last:
+		months = slices.Clone(months)
+		months[i] = known
+	}
+	return months, nil
 }
 
 // verifyMonth reads a month's chain on from where the verification stands. whole says that it came to its end before the pages of the
@@ -103,18 +103,25 @@ func (s *Service) verifyMonth(ctx context.Context, v *chainVerifier, end TrailMo
 // chainVerifier verifies the records of the trail one after the other.
 type chainVerifier struct {
 	chainMark
-	gap   bool // the record before is missing: what the next one says of it cannot be judged
+	known TrailMonth // an end of the trail that was noted elsewhere; zero for none
+	gap   bool       // the record before is missing: what the next one says of it cannot be judged
 	pages int
 	met   Count
 	found []Finding
 }
 
-func (v *chainVerifier) step(next string) AuditStep {
-	return AuditStep{Next: next, Done: v.met, Findings: v.found}
+func (v *chainVerifier) step(next string) audited {
+	return audited{AuditStep: AuditStep{Next: next, Done: v.met, Findings: v.found}}
 }
 
-func (v *chainVerifier) find(on, format string, args ...any) {
-	v.found = append(v.found, Finding{Kind: FindTrail, On: on, Detail: fmt.Sprintf(format, args...)})
+// broken takes down a break from a position of the month on.
+func (v *chainVerifier) broken(kind breakKind, first, last int64, seen string) {
+	b := trailBreak{kind: kind, month: v.month, first: first, last: last, seen: seen}
+	if len(v.breaks) < maxBreaks {
+		v.breaks = append(v.breaks, b)
+	} else {
+		v.found = append(v.found, b.finding())
+	}
 }
 
 // record takes the next record of a month whose end is kept as that.
@@ -123,18 +130,35 @@ func (v *chainVerifier) record(r AuditRecord, end TrailMonth) {
 	if missing := r.Position - v.position - 1; missing > 0 {
 		v.missing(v.position+1, r.Position-1)
 	}
-	place := AuditRecord{Link: Link{Month: v.month, Position: r.Position}}.Place()
+	intact, at := r.Intact() && r.Month == v.month, r.Position
 	switch {
-	case !r.Intact() || r.Month != v.month:
-		v.find(place, "the record was changed after it was written: it does not have the hash with which it was sealed")
+	case !intact:
+		v.broken(breakChanged, at, at, seen("changed", r.Hash, r.digest()))
 	case !v.gap && r.Previous != v.hash && v.hash == "":
-		v.find(place, "it follows a record that is not there: what was before it was removed")
+		v.broken(breakBegun, at, at, seenLink(v.hash, r.Previous))
 	case !v.gap && r.Previous != v.hash:
-		v.find(place, "it does not follow the record before it, which was replaced, or is not the one that was there")
-	case r.Position == end.Last && r.Hash != end.Hash:
-		v.find(place, "it is not the record that the end of its month, which is kept apart, is known by")
+		v.broken(breakOrder, at, at, seenLink(v.hash, r.Previous))
+	case at == end.Last && r.Hash != end.Hash:
+		v.broken(breakEnd, at, at, seenLink(r.Hash, end.Hash))
+	case v.month == v.known.Month && at == v.known.Last && r.Hash != v.known.Hash:
+		v.broken(breakEnd, at, at, seenLink(r.Hash, v.known.Hash))
 	}
-	v.position, v.hash, v.gap = r.Position, r.Hash, false
+	if intact {
+		v.acknowledge(r)
+	}
+	v.position, v.hash, v.gap = at, r.Hash, false
+}
+
+// acknowledge takes an acknowledgement of a break that was met before.
+func (v *chainVerifier) acknowledge(r AuditRecord) {
+	if r.Action != acknowledged || r.Result != "ok" {
+		return
+	}
+	for i, b := range v.breaks {
+		if b.seen == r.Plan && b.acked == "" {
+			v.breaks[i].acked = r.Place()
+		}
+	}
 }
 
 // end compares the end of a month as it was met with the one that is kept apart. That one may be behind, as records are appended, but
@@ -142,18 +166,13 @@ func (v *chainVerifier) record(r AuditRecord, end TrailMonth) {
 func (v *chainVerifier) end(end TrailMonth) {
 	if v.position < end.Last {
 		v.missing(v.position+1, end.Last)
-		v.hash, v.gap = end.Hash, false // which is what the next month has to follow
+		v.position, v.hash, v.gap = end.Last, end.Hash, false // which is what the next month has to follow
 	}
 }
 
 // missing tells of records that are not there.
 func (v *chainVerifier) missing(first, last int64) {
-	on := AuditRecord{Link: Link{Month: v.month, Position: first}}.Place()
-	if first == last {
-		v.find(on, "record %d of the month is missing", first)
-	} else {
-		v.find(on, "records %d to %d of the month are missing", first, last)
-	}
+	v.broken(breakMissing, first, last, seenMissing(v.month, first, last))
 	v.gap = true
 }
 

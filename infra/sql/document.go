@@ -67,6 +67,8 @@ type (
 		Carried   alloc.Count `json:"carried,omitzero"`
 		Burned    alloc.Count `json:"burned,omitzero"`
 		Findings  alloc.Count `json:"findings,omitzero"`
+		Trail     alloc.Count `json:"trail,omitzero"`
+		Informing alloc.Count `json:"informing,omitzero"`
 	}
 
 	storedFormat struct {
@@ -95,6 +97,8 @@ type (
 		AtMost   alloc.Count         `json:"at_most,omitzero"`
 		Policy   alloc.Policy        `json:"policy,omitzero"`
 		FoldCase bool                `json:"fold_case,omitzero"`
+		Known    alloc.TrailMonth    `json:"known,omitzero"`
+		Verified alloc.TrailMonth    `json:"verified,omitzero"`
 	}
 
 	// storedIntent is what an intent has to say. It has no place in the trail yet.

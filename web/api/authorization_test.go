@@ -37,7 +37,7 @@ var needed = map[string]struct {
 	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"operate", "s"}, "resumeSequence": {"operate", "s"},
 	"getRebuild": {"read", "s"}, "planRebuild": {"manage", "s"}, "applyRebuild": {"manage", "s"}, "resumeRebuild": {"manage", "s"}, "cancelRebuild": {"manage", "s"},
 	"getEvidence": {"manage", "p"}, "rebuildPool": {"manage", "p"},
-	"auditPool": {"manage", "p"}, "auditSequence": {"manage", "s"}, "verifyAudit": {"manage", "*"},
+	"auditPool": {"manage", "p"}, "auditSequence": {"manage", "s"}, "verifyAudit": {"manage", "*"}, "acknowledgeAudit": {"manage", "*"},
 	"logPool": {"manage", "p"}, "logSequence": {"manage", "s"}, "restorePool": {"manage", "p"}, "restoreSequence": {"manage", "s"},
 	"tend":            {"tend", "*"},
 	"listAudit":       {"read", "*"},

@@ -71,6 +71,7 @@ func TestEnginesThatFail(t *testing.T) {
 		"/v1/pools/p/restore":     {"POST", "CreateJob", `{"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`},
 		"/v1/sequences/s/audit":   {"POST", "Evidence", ""},
 		"/v1/audit/verify":        {"POST", "CreateJob", ""},
+		"/v1/audit/acknowledge":   {"POST", "Months", `{"month": "2026-11", "position": "2", "seen": "0123456789abcdef", "why": "lost"}`},
 		"/v1/sequences/s/rebuild": {"POST", "Freeze", `{"reported": "5"}`},
 		"/v1/sequences/s/leases":  {"POST", "Lease", `{"count": 5}`},
 		"/v1/credentials":         {"POST", "CreateCredential", `{"client": "shop", "scopes": ["claim:p"]}`},

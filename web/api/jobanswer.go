@@ -29,6 +29,8 @@ type jobAnswer struct {
 	Parts   int            `json:"parts"`           // of the result that can be read, from 0; all of them once it is done
 	Failure string         `json:"failure,omitzero"`
 	Verdict string         `json:"verdict,omitzero"` // of an audit that is done
+	Trail   string         `json:"trail_verdict,omitzero"`
+	End     *trailEnd      `json:"trail_end,omitempty"`
 	Log     []eventAnswer  `json:"log"`
 }
 
@@ -78,6 +80,8 @@ type rebuildTally struct {
 type auditTally struct {
 	*rebuildTally             // of a pool alone
 	Findings      alloc.Count `json:"findings"`
+	TrailFindings alloc.Count `json:"trail_findings"`
+	Information   alloc.Count `json:"information"`
 }
 
 type restoreTally struct {
@@ -100,7 +104,7 @@ func newTally(j alloc.Job) any {
 	case alloc.JobRebuild:
 		return rebuildTally{counts, t.Lost}
 	case alloc.JobAudit:
-		a := auditTally{Findings: t.Findings}
+		a := auditTally{Findings: t.Findings, TrailFindings: t.Trail, Information: t.Informing}
 		if j.Pool != "" {
 			a.rebuildTally = &rebuildTally{counts, t.Lost}
 		}
@@ -139,7 +143,10 @@ func newJobAnswer(j alloc.Job) jobAnswer {
 	a := jobAnswer{
 		ID: j.ID, Kind: j.Kind, Pool: j.Pool, Of: j.Of, Format: j.Format, Client: j.By, Why: j.Why, State: j.State,
 		Created: utc(j.Created), Started: utc(j.Started), Updated: utc(j.Updated), Done: j.Done, Total: j.Total, Parts: j.Parts, Failure: j.Failure,
-		Log: events(j.Log), Tally: newTally(j), Verdict: j.Verdict, Sequence: j.Spec.Sequence, specAnswer: newSpecAnswer(j),
+		Log: events(j.Log), Tally: newTally(j), Verdict: j.Verdict, Trail: j.TrailVerdict(), Sequence: j.Spec.Sequence, specAnswer: newSpecAnswer(j),
+	}
+	if end := j.Spec.Verified; end.Month != "" {
+		a.End = &trailEnd{Month: end.Month, Position: alloc.Number(end.Last), Hash: end.Hash}
 	}
 	if at, ok := web.ETA(j); ok {
 		a.ETA = utc(at)

@@ -86,6 +86,7 @@ var jobColumns = []column[jobAnswer]{
 	{"total", func(j jobAnswer) string { return ifAny(j.Total) }},
 	{"parts", func(j jobAnswer) string { return decimal(j.Parts) }},
 	{"verdict", func(j jobAnswer) string { return j.Verdict }},
+	{"trail_verdict", func(j jobAnswer) string { return j.Trail }},
 	{"failure", func(j jobAnswer) string { return j.Failure }},
 }
 

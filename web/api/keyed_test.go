@@ -147,6 +147,8 @@ func (w *world) changed(rt api.Route) (body string, headers []string) {
 		return `{"confirm": "p", "why": "otherwise"}`, nil
 	case "auditPool", "auditSequence", "verifyAudit", "logPool", "logSequence":
 		return `{"why": "otherwise"}`, nil
+	case "acknowledgeAudit":
+		return `{"month": "2026-11", "position": "9", "seen": "0123456789abcdef", "why": "otherwise"}`, nil
 	case "restorePool":
 		return `{"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`, nil
 	case "restoreSequence":
@@ -179,7 +181,7 @@ func TestEveryMemberOfABodyIsInItsFingerprint(t *testing.T) {
 		"POST /v1/pools/p/rebuild":   {`"confirm": "p", "why": "w"`, `"confirm": "p", "policy": "keep"`, `"confirm": "p", "fold_case": true`},
 		"POST /v1/pools/p/audit":     {`"sample": 99`, `"why": "w"`},
 		"POST /v1/sequences/s/audit": {`"sample": 99`, `"why": "w"`},
-		"POST /v1/audit/verify":      {`"why": "w"`},
+		"POST /v1/audit/verify":      {`"why": "w"`, `"known": {"month": "2026-11", "position": "1", "hash": "` + strings.Repeat("a", 64) + `"}`},
 		"POST /v1/pools/p/log":       {`"why": "w"`, `"since": "2026-11-29T11:00:00Z"`},
 		"POST /v1/sequences/s/log":   {`"why": "w"`, `"since": "2026-11-29T11:00:00Z"`},
 		"POST /v1/pools/p/restore": {

@@ -90,6 +90,7 @@ type findingLine struct {
 	On     string            `json:"on"`
 	Detail string            `json:"detail"`
 	Remedy alloc.Remedy      `json:"remedy,omitzero"`
+	Seen   string            `json:"seen,omitzero"`
 }
 
 func newFindingLine(f alloc.Finding) findingLine { return findingLine(f) }

@@ -14,6 +14,7 @@ import (
 // recoveryJob is a job as it is answered.
 type recoveryJob struct {
 	ID, Kind, Pool, Sequence, State, Verdict, Source, Point, Since string
+	Trail                                                          string `json:"trail_verdict"`
 
 	Sample, Done, Parts int
 	AtMost              int `json:"at_most"`
@@ -128,14 +129,14 @@ func TestAnAuditTells(t *testing.T) {
 		kind    string
 		tallies int
 	}{
-		"a pool":                          {"/v1/pools/p/audit", nil, "", 7},
-		"a sequence":                      {"/v1/sequences/s/audit", nil, "", 1},
-		"the trail":                       {"/v1/audit/verify", nil, "", 1},
-		"a pool without head":             {"/v1/pools/p/audit", func(w *world) { w.harm(alloctest.Damage{Kind: alloctest.LoseHead, Pool: "p"}) }, "head", 7},
-		"a lost ID":                       {"/v1/pools/p/audit", func(w *world) { w.harm(alloctest.Damage{Kind: alloctest.LoseID, Pool: "p", ID: "A-5"}) }, "lost_id", 7},
-		"a counter behind":                {"/v1/sequences/s/audit", func(w *world) { w.store.SetCounter("s", 2) }, "counter", 1},
-		"a changed trail":                 {"/v1/audit/verify", func(w *world) { record(w, alloctest.ChangeRecord) }, "trail", 1},
-		"a changed trail, seen by a pool": {"/v1/pools/p/audit", func(w *world) { record(w, alloctest.LoseRecord) }, "trail", 7},
+		"a pool":                          {"/v1/pools/p/audit", nil, "", 9},
+		"a sequence":                      {"/v1/sequences/s/audit", nil, "", 3},
+		"the trail":                       {"/v1/audit/verify", nil, "", 3},
+		"a pool without head":             {"/v1/pools/p/audit", func(w *world) { w.harm(alloctest.Damage{Kind: alloctest.LoseHead, Pool: "p"}) }, "head", 9},
+		"a lost ID":                       {"/v1/pools/p/audit", func(w *world) { w.harm(alloctest.Damage{Kind: alloctest.LoseID, Pool: "p", ID: "A-5"}) }, "lost_id", 9},
+		"a counter behind":                {"/v1/sequences/s/audit", func(w *world) { w.store.SetCounter("s", 2) }, "counter", 3},
+		"a changed trail":                 {"/v1/audit/verify", func(w *world) { record(w, alloctest.ChangeRecord) }, "trail", 3},
+		"a changed trail, seen by a pool": {"/v1/pools/p/audit", func(w *world) { record(w, alloctest.LoseRecord) }, "trail", 9},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -150,10 +151,12 @@ func TestAnAuditTells(t *testing.T) {
 				t.Errorf("the job is %+v, its result %s", job, found)
 			}
 			switch {
-			case tt.harm == nil && (job.Verdict != "healthy" || found != ""):
+			case tt.harm == nil && (job.Verdict != "healthy" || job.Trail != "healthy" || found != ""):
 				t.Errorf("%+v: %s", job, found)
-			case tt.harm != nil && (job.Verdict != "findings" || !strings.Contains(found, `{"kind":"`+tt.kind+`","on":"`)):
+			case tt.harm != nil && !strings.Contains(found, `{"kind":"`+tt.kind+`","on":"`):
 				t.Errorf("%+v: %s", job, found)
+			case tt.harm != nil && (job.Verdict == "findings") != (tt.kind != "trail" || tt.path == "/v1/audit/verify"), tt.harm != nil && (job.Trail == "findings") != (tt.kind == "trail"):
+				t.Errorf("the verdicts of %+v: %s", job, found)
 			}
 		})
 	}

@@ -218,6 +218,7 @@ func (a api) proof() []Route {
 		onThePool(pool+"/audit", "auditPool", withBody(a.auditPool)),
 		onTheSequence(sequence+"/audit", "auditSequence", withBody(a.auditSequence)),
 		adminOf(Everything)("/v1/audit/verify", "verifyAudit", withBody(a.verifyTrail)),
+		adminOf(Everything)("/v1/audit/acknowledge", "acknowledgeAudit", withBody(a.acknowledgeTrail)),
 		onThePool(pool+"/log", "logPool", withBody(a.logPool)),
 		onTheSequence(sequence+"/log", "logSequence", withBody(a.logSequence)),
 		onThePool(pool+"/restore", "restorePool", withBody(a.restorePool)),
@@ -236,7 +237,7 @@ func (a api) upkeep() []Route {
 		},
 		{
 			Method: get, Path: "/v1/audit", Operation: "listAudit", Function: FunctionAdmin, Need: alloc.ActionRead, On: Everything,
-			Query: listQuery(), List: true, read: plain(a.listTrail),
+			Query: append(listQuery(), "client", "action", "target", "result", "month", "from", "until"), List: true, read: plain(a.listTrail),
 		},
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"idpool/alloc"
@@ -73,12 +74,23 @@ var trailColumns = []column[trailRecord]{
 	{"hash", func(r trailRecord) string { return r.Hash }},
 }
 
+// listTrail gives a page of the trail; as JSON lines, too, for whoever exports it page by page.
 func (a api) listTrail(ctx context.Context, q request) (answer, error) {
 	cursor, limit, err := q.page()
 	if err != nil {
 		return answer{}, err
 	}
-	records, next, err := a.svc.Trail(ctx, cursor, limit)
+	filter, err := q.trailFilter()
+	if err != nil {
+		return answer{}, err
+	}
+	lines := q.query.Get("format") == formatLines
+	if !lines {
+		if _, err := q.wantsCSV(); err != nil {
+			return answer{}, err
+		}
+	}
+	records, next, err := a.svc.Trail(ctx, filter, cursor, limit)
 	if err != nil {
 		return answer{}, err
 	}
@@ -86,5 +98,29 @@ func (a api) listTrail(ctx context.Context, q request) (answer, error) {
 	for i, r := range records {
 		body.Records[i] = newTrailRecord(r)
 	}
-	return q.listed(body, listOf("audit", trailColumns, body.Records, next))
+	table := listOf("audit", trailColumns, body.Records, next)
+	if !lines {
+		return q.listed(body, table)
+	}
+	data, err := logLines(records, newTrailRecord)
+	return answer{status: http.StatusOK, list: table, file: &file{media: mediaLines, name: table.name + ".jsonl", data: data}}, err
+}
+
+// formatLines is a list as lines of JSON.
+const formatLines = "lines"
+
+// trailFilter says which records the client wants.
+func (q request) trailFilter() (f alloc.TrailFilter, err error) {
+	f = alloc.TrailFilter{
+		Client: alloc.ClientID(q.query.Get("client")), Action: q.query.Get("action"), Target: q.query.Get("target"), Result: q.query.Get("result"), Month: q.query.Get("month"),
+	}
+	for name, to := range map[string]*time.Time{"from": &f.From, "until": &f.Until} {
+		if !q.query.Has(name) {
+			continue
+		}
+		if *to, err = parseMoment(name, q.query.Get(name)); err != nil {
+			return alloc.TrailFilter{}, err
+		}
+	}
+	return f, nil
 }

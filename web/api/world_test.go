@@ -22,6 +22,7 @@ type world struct {
 	job        string
 	seeding    string
 	plan       string // of the rebuild of s, where there is one
+	broken     string // of a break of the trail, where there is one: what was seen
 }
 
 // claimed is what a claim has answered.
@@ -72,6 +73,9 @@ func newWorldFor(t testing.TB, rt api.Route) *world {
 	case "resumeRebuild":
 		w.planRebuild(`{"reported": "5"}`)
 		w.must(200, "POST", "/v1/sequences/s/rebuild/apply", fmt.Sprintf(`{"plan": %q, "confirm": "s"}`, w.plan))
+	case "acknowledgeAudit":
+		w.harm(alloctest.Damage{Kind: alloctest.LoseRecord, Month: alloc.MonthOf(w.clock.Now()), Position: 2})
+		w.broken = read[struct{ Seen string }](t, strings.NewReader(w.parts(w.jobDone("/v1/audit/verify", "")))).Seen
 	}
 	w.log.take()
 	return w
@@ -140,6 +144,8 @@ func (w *world) good(rt api.Route) (body string, headers []string) {
 		return `{"share": 100}`, nil
 	case "rebuildPool":
 		return `{"confirm": "p"}`, nil
+	case "acknowledgeAudit":
+		return fmt.Sprintf(`{"month": %q, "position": "2", "seen": %q, "why": "lost by hand"}`, alloc.MonthOf(w.clock.Now()), cmp.Or(w.broken, "0123456789abcdef")), nil
 	case "restorePool":
 		return `{"source": "burn", "point": "2026-11-29T11:00:00Z", "at_most": 1, "confirm": "p"}`, nil
 	case "restoreSequence":

@@ -87,6 +87,12 @@ const (
 	JobSourceTable JobSource = "table"
 )
 
+// Defines values for JobTrailVerdict.
+const (
+	JobTrailVerdictFindings JobTrailVerdict = "findings"
+	JobTrailVerdictHealthy  JobTrailVerdict = "healthy"
+)
+
 // Defines values for JobVerdict.
 const (
 	JobVerdictFindings JobVerdict = "findings"
@@ -244,6 +250,12 @@ const (
 	ReceivedJobSourceTable ReceivedJobSource = "table"
 )
 
+// Defines values for ReceivedJobTrailVerdict.
+const (
+	ReceivedJobTrailVerdictFindings ReceivedJobTrailVerdict = "findings"
+	ReceivedJobTrailVerdictHealthy  ReceivedJobTrailVerdict = "healthy"
+)
+
 // Defines values for ReceivedJobVerdict.
 const (
 	ReceivedJobVerdictFindings ReceivedJobVerdict = "findings"
@@ -306,8 +318,9 @@ const (
 
 // Defines values for ListAuditParamsFormat.
 const (
-	ListAuditParamsFormatCsv  ListAuditParamsFormat = "csv"
-	ListAuditParamsFormatJSON ListAuditParamsFormat = "json"
+	ListAuditParamsFormatCsv   ListAuditParamsFormat = "csv"
+	ListAuditParamsFormatJSON  ListAuditParamsFormat = "json"
+	ListAuditParamsFormatLines ListAuditParamsFormat = "lines"
 )
 
 // Defines values for ListCredentialsParamsFormat.
@@ -357,6 +370,36 @@ const (
 	ListSequenceSamplesParamsFormatCsv  ListSequenceSamplesParamsFormat = "csv"
 	ListSequenceSamplesParamsFormatJSON ListSequenceSamplesParamsFormat = "json"
 )
+
+// AcknowledgeRequest defines model for AcknowledgeRequest.
+type AcknowledgeRequest struct {
+	// Known As the audit was asked with that has found it; null for none.
+	Known *TrailEnd `json:"known,omitempty"`
+
+	// Month Of the place that the finding is on.
+	Month string `json:"month"`
+
+	// Position Of that place, without leading zeros.
+	Position string `json:"position"`
+
+	// Seen As the finding says it.
+	Seen string `json:"seen"`
+
+	// Why What has happened there. At most 200 bytes, by the rule of an ID.
+	Why string `json:"why"`
+}
+
+// Acknowledged defines model for Acknowledged.
+type Acknowledged struct {
+	// Month The month.
+	Month string `json:"month"`
+
+	// Position The place in its chain.
+	Position string `json:"position"`
+
+	// Seen What was seen there.
+	Seen string `json:"seen"`
+}
 
 // ApplyRequest defines model for ApplyRequest.
 type ApplyRequest struct {
@@ -974,12 +1017,16 @@ type Job struct {
 	Tally *Tally `json:"tally,omitempty"`
 
 	// Total What `done` will be at the end; absent where that is not known.
-	Total *int64 `json:"total,omitempty"`
+	Total    *int64    `json:"total,omitempty"`
+	TrailEnd *TrailEnd `json:"trail_end,omitempty"`
+
+	// TrailVerdict Of an audit that is done: of the trail.
+	TrailVerdict *JobTrailVerdict `json:"trail_verdict,omitempty"`
 
 	// UpdatedAt When it last went on.
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Verdict Of an audit that is done.
+	// Verdict Of an audit that is done: of the pool or the sequence; of one of the trail alone, of that.
 	Verdict *JobVerdict `json:"verdict,omitempty"`
 
 	// Why What it is for, as its maker said.
@@ -995,7 +1042,10 @@ type JobPolicy string
 // JobSource Of a restore: from what it is known what was taken after that.
 type JobSource string
 
-// JobVerdict Of an audit that is done.
+// JobTrailVerdict Of an audit that is done: of the trail.
+type JobTrailVerdict string
+
+// JobVerdict Of an audit that is done: of the pool or the sequence; of one of the trail alone, of that.
 type JobVerdict string
 
 // JobID The id of a job, or of a seeding. It is no secret.
@@ -2026,12 +2076,16 @@ type ReceivedJob struct {
 	Tally *Tally `json:"tally,omitempty"`
 
 	// Total What `done` will be at the end; absent where that is not known.
-	Total *int64 `json:"total,omitempty"`
+	Total    *int64    `json:"total,omitempty"`
+	TrailEnd *TrailEnd `json:"trail_end,omitempty"`
+
+	// TrailVerdict Of an audit that is done: of the trail.
+	TrailVerdict *ReceivedJobTrailVerdict `json:"trail_verdict,omitempty"`
 
 	// UpdatedAt When it last went on.
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Verdict Of an audit that is done.
+	// Verdict Of an audit that is done: of the pool or the sequence; of one of the trail alone, of that.
 	Verdict *ReceivedJobVerdict `json:"verdict,omitempty"`
 
 	// Warnings Where the file may be meant in another way.
@@ -2050,7 +2104,10 @@ type ReceivedJobPolicy string
 // ReceivedJobSource Of a restore: from what it is known what was taken after that.
 type ReceivedJobSource string
 
-// ReceivedJobVerdict Of an audit that is done.
+// ReceivedJobTrailVerdict Of an audit that is done: of the trail.
+type ReceivedJobTrailVerdict string
+
+// ReceivedJobVerdict Of an audit that is done: of the pool or the sequence; of one of the trail alone, of that.
 type ReceivedJobVerdict string
 
 // Refill Examples: {"filling":true,"pool":"vouchers","updated_at":"2026-11-29T12:00:00Z","waiting":500}
@@ -2511,6 +2568,9 @@ type Tally struct {
 	// Held IDs taken for a time.
 	Held *int64 `json:"held,omitempty"`
 
+	// Information Of that, what is for information alone.
+	Information *int64 `json:"information,omitempty"`
+
 	// Invalid No IDs.
 	Invalid *int64 `json:"invalid,omitempty"`
 
@@ -2528,6 +2588,9 @@ type Tally struct {
 
 	// Returning IDs on their way back.
 	Returning *int64 `json:"returning,omitempty"`
+
+	// TrailFindings Of that, what is about the trail.
+	TrailFindings *int64 `json:"trail_findings,omitempty"`
 }
 
 // Tended Examples: {"failed":[],"jobs":[],"left":0,"open":0,"rebuilds":[],"refills":[{"added":500,"batches":1,"pool":"vouchers"}],"sent":0,"swept":[{"calls":21,"more":false,"passed":12,"pool":"vouchers","relisted":3,"returned":1,"voided":0,"writes":6}]}
@@ -2826,8 +2889,23 @@ type Tended struct {
 // Examples: EQ1BG4OTCV6VBF2LVRQHGGKD7O
 type Token = string
 
+// TrailEnd defines model for TrailEnd.
+type TrailEnd struct {
+	// Hash Its hash.
+	Hash string `json:"hash"`
+
+	// Month The month of the last record.
+	Month string `json:"month"`
+
+	// Position Its place in the chain of the month.
+	Position string `json:"position"`
+}
+
 // VerifyRequest defines model for VerifyRequest.
 type VerifyRequest struct {
+	// Known `trail_end` of an audit before, which was noted elsewhere; null for none.
+	Known *TrailEnd `json:"known,omitempty"`
+
 	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
 	//
 	// Examples: vouchers of the spring campaign
@@ -3078,12 +3156,41 @@ type ListAuditParams struct {
 	// Limit How many entries at most.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Format JSON or a table; without it the `Accept` header decides, and JSON is the default.
+	// Format JSON, a table, or an object a line; without it the `Accept` header decides between the first two, and JSON is the default.
 	Format *ListAuditParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Client Whose steps.
+	Client *string `form:"client,omitempty" json:"client,omitempty"`
+
+	// Action What was done, or the beginning of that and `*`.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Target What it was done to, or the beginning of that and `*`.
+	Target *string `form:"target,omitempty" json:"target,omitempty"`
+
+	// Result How it ended.
+	Result *string `form:"result,omitempty" json:"result,omitempty"`
+
+	// Month In which month's chain it stands. That is the quickest way to old steps.
+	Month *string `form:"month,omitempty" json:"month,omitempty"`
+
+	// From The earliest time.
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// Until The time before which it was done.
+	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
 }
 
 // ListAuditParamsFormat defines parameters for ListAudit.
 type ListAuditParamsFormat string
+
+// AcknowledgeAuditParams defines parameters for AcknowledgeAudit.
+type AcknowledgeAuditParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // VerifyAuditParams defines parameters for VerifyAudit.
 type VerifyAuditParams struct {
@@ -3579,6 +3686,9 @@ type TendParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// AcknowledgeAuditJSONRequestBody defines body for AcknowledgeAudit for application/json ContentType.
+type AcknowledgeAuditJSONRequestBody = AcknowledgeRequest
+
 // VerifyAuditJSONRequestBody defines body for VerifyAudit for application/json ContentType.
 type VerifyAuditJSONRequestBody = VerifyRequest
 
@@ -3865,13 +3975,45 @@ type ClientInterface interface {
 	// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
 	// one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 	//
+	// All that is asked for has to be so. **What one page looks at is bounded: it may have fewer steps than `limit`, or none, and not be the last**; that one has no
+	// `next_cursor`, and no `Link`. A cursor is a place in the trail, whatever else is asked for.
+	//
+	// To export the trail, or what is asked for of it, follow the pages with `format` *csv* or *lines* and `limit` 100; only the first of a table needs its header.
+	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AcknowledgeAuditWithBody Acknowledge a break of the trail
+	//
+	// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+	// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+	//
+	// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+	AcknowledgeAuditWithBody(ctx context.Context, params *AcknowledgeAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AcknowledgeAudit Acknowledge a break of the trail
+	//
+	// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+	// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+	//
+	// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+	AcknowledgeAudit(ctx context.Context, params *AcknowledgeAuditParams, body AcknowledgeAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyAuditWithBody Verify the trail of administrative steps
 	//
 	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 	// says of its result holds for this one.
+	//
+	// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+	// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3882,6 +4024,9 @@ type ClientInterface interface {
 	//
 	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 	// says of its result holds for this one.
+	//
+	// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+	// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4120,8 +4265,11 @@ type ClientInterface interface {
 	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 	//
-	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	//
+	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4133,8 +4281,11 @@ type ClientInterface interface {
 	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 	//
-	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	//
+	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4880,9 +5031,58 @@ func (c *Client) Ready(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 // Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
 // one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 //
+// All that is asked for has to be so. **What one page looks at is bounded: it may have fewer steps than `limit`, or none, and not be the last**; that one has no
+// `next_cursor`, and no `Link`. A cursor is a place in the trail, whatever else is asked for.
+//
+// To export the trail, or what is asked for of it, follow the pages with `format` *csv* or *lines* and `limit` 100; only the first of a table needs its header.
+//
 // Corresponds with GET /v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAuditRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AcknowledgeAuditWithBody Acknowledge a break of the trail
+//
+// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+//
+// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+func (c *Client) AcknowledgeAuditWithBody(ctx context.Context, params *AcknowledgeAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAcknowledgeAuditRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AcknowledgeAudit Acknowledge a break of the trail
+//
+// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+//
+// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+func (c *Client) AcknowledgeAudit(ctx context.Context, params *AcknowledgeAuditParams, body AcknowledgeAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAcknowledgeAuditRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4897,6 +5097,9 @@ func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEdit
 //
 // It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 // says of its result holds for this one.
+//
+// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4917,6 +5120,9 @@ func (c *Client) VerifyAuditWithBody(ctx context.Context, params *VerifyAuditPar
 //
 // It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 // says of its result holds for this one.
+//
+// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5385,8 +5591,11 @@ func (c *Client) PutPool(ctx context.Context, pool PoolInPath, params *PutPoolPa
 // It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 // steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 //
-// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+//
+// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5408,8 +5617,11 @@ func (c *Client) AuditPoolWithBody(ctx context.Context, pool PoolInPath, params 
 // It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 // steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 //
-// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+//
+// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6883,6 +7095,90 @@ func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request,
 
 		}
 
+		if params.Client != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "client", *params.Client, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Action != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", *params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Target != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "target", *params.Target, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Result != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "result", *params.Result, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Month != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "month", *params.Month, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -6892,6 +7188,61 @@ func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request,
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAcknowledgeAuditRequest calls the generic AcknowledgeAudit builder with application/json body
+func NewAcknowledgeAuditRequest(server string, params *AcknowledgeAuditParams, body AcknowledgeAuditJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAcknowledgeAuditRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewAcknowledgeAuditRequestWithBody constructs an http.Request for the AcknowledgeAudit method, with any body, and a specified content type
+func NewAcknowledgeAuditRequestWithBody(server string, params *AcknowledgeAuditParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit/acknowledge")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -10507,15 +10858,47 @@ type ClientWithResponsesInterface interface {
 	// Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
 	// one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 	//
+	// All that is asked for has to be so. **What one page looks at is bounded: it may have fewer steps than `limit`, or none, and not be the last**; that one has no
+	// `next_cursor`, and no `Link`. A cursor is a place in the trail, whatever else is asked for.
+	//
+	// To export the trail, or what is asked for of it, follow the pages with `format` *csv* or *lines* and `limit` 100; only the first of a table needs its header.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
 
+	// AcknowledgeAuditWithBodyWithResponse Acknowledge a break of the trail
+	//
+	// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+	// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+	//
+	// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+	AcknowledgeAuditWithBodyWithResponse(ctx context.Context, params *AcknowledgeAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AcknowledgeAuditResponse, error)
+
+	// AcknowledgeAuditWithResponse Acknowledge a break of the trail
+	//
+	// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+	// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+	//
+	// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+	AcknowledgeAuditWithResponse(ctx context.Context, params *AcknowledgeAuditParams, body AcknowledgeAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*AcknowledgeAuditResponse, error)
+
 	// VerifyAuditWithBodyWithResponse Verify the trail of administrative steps
 	//
 	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 	// says of its result holds for this one.
+	//
+	// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+	// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10526,6 +10909,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 	// says of its result holds for this one.
+	//
+	// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+	// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10784,8 +11170,11 @@ type ClientWithResponsesInterface interface {
 	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 	//
-	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	//
+	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10797,8 +11186,11 @@ type ClientWithResponsesInterface interface {
 	// It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 	// steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 	//
-	// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-	// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	//
+	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11669,6 +12061,54 @@ func (r ListAuditResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ListAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// AcknowledgeAuditResponse200Headers the declared response headers of an HTTP 200 response for AcknowledgeAudit
+type AcknowledgeAuditResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type AcknowledgeAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Acknowledged
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *AcknowledgeAuditResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r AcknowledgeAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AcknowledgeAuditResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14805,6 +15245,11 @@ func (c *ClientWithResponses) ReadyWithResponse(ctx context.Context, reqEditors 
 // Newest first, of success and of refusal. Claims and leases are not among them; their record is the ID, and the ledger. Each record is sealed by the hash of the
 // one before it, a chain for each month: what is removed or changed shows, and *verifyAudit* looks for it. Records from before there was a chain have no place in one.
 //
+// All that is asked for has to be so. **What one page looks at is bounded: it may have fewer steps than `limit`, or none, and not be the last**; that one has no
+// `next_cursor`, and no `Link`. A cursor is a place in the trail, whatever else is asked for.
+//
+// To export the trail, or what is asked for of it, follow the pages with `format` *csv* or *lines* and `limit` 100; only the first of a table needs its header.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/audit (the `ListAudit` operationId).
@@ -14816,10 +15261,49 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 	return ParseListAuditResponse(rsp)
 }
 
+// AcknowledgeAuditWithBodyWithResponse Acknowledge a break of the trail
+//
+// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+//
+// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+func (c *ClientWithResponses) AcknowledgeAuditWithBodyWithResponse(ctx context.Context, params *AcknowledgeAuditParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AcknowledgeAuditResponse, error) {
+	rsp, err := c.AcknowledgeAuditWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAcknowledgeAuditResponse(rsp)
+}
+
+// AcknowledgeAuditWithResponse Acknowledge a break of the trail
+//
+// A break of the trail cannot be mended: each audit finds it again. This leaves a record, in the trail itself, that you know of one and why it is there; from
+// then on audits tell it as *acknowledged*, for information. It is of what was `seen` there: anything else that is found at the same place later is a finding.
+//
+// Take `month` and `position` from `on` of the finding, of the kind *trail*, and `seen` from that.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/audit/acknowledge (the `AcknowledgeAudit` operationId).
+func (c *ClientWithResponses) AcknowledgeAuditWithResponse(ctx context.Context, params *AcknowledgeAuditParams, body AcknowledgeAuditJSONRequestBody, reqEditors ...RequestEditorFn) (*AcknowledgeAuditResponse, error) {
+	rsp, err := c.AcknowledgeAudit(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAcknowledgeAuditResponse(rsp)
+}
+
 // VerifyAuditWithBodyWithResponse Verify the trail of administrative steps
 //
 // It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 // says of its result holds for this one.
+//
+// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14836,6 +15320,9 @@ func (c *ClientWithResponses) VerifyAuditWithBodyWithResponse(ctx context.Contex
 //
 // It makes a job that follows the chain of every month from record to record: one that is missing, was changed or stands in another place shows. What *auditPool*
 // says of its result holds for this one.
+//
+// What nobody can see from the records alone is that the last ones were removed together with all that tells of them, or that all were written anew. For that note
+// `trail_end` of an audit somewhere else, and give it as `known` later: the trail must have that very record still.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -15232,8 +15719,11 @@ func (c *ClientWithResponses) PutPoolWithResponse(ctx context.Context, pool Pool
 // It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 // steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 //
-// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+//
+// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -15251,8 +15741,11 @@ func (c *ClientWithResponses) AuditPoolWithBodyWithResponse(ctx context.Context,
 // It makes a job that looks at the IDs, all of them or a sample, whether each is where it belongs and all counts are right, and at the trail of administrative
 // steps, whether it is whole. It changes nothing, and finds nothing on a healthy pool, whatever goes on at the same time.
 //
-// The `verdict` of the job that is done is *healthy* or *findings*. Its result has the first 100 findings, one object a line: `kind`, `on`, `detail`,
-// and `remedy`, where one is safe; `findings` in its tally counts all of them.
+// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
+// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+//
+// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16615,6 +17108,115 @@ func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
 				return nil, err
 			}
 			headers.Vary = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAcknowledgeAuditResponse parses an HTTP response from a AcknowledgeAuditWithResponse call
+func ParseAcknowledgeAuditResponse(rsp *http.Response) (*AcknowledgeAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AcknowledgeAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Acknowledged
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers AcknowledgeAuditResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
