@@ -88,8 +88,9 @@ type Overview struct {
 
 // PoolsPage is the list of pools.
 type PoolsPage struct {
-	Frame Frame
-	Panel PoolsPanel
+	Frame   Frame
+	Buttons []Link
+	Panel   PoolsPanel
 }
 
 // PoolPage is one pool.
@@ -137,8 +138,9 @@ type PoolRow struct {
 
 // SequencesPage is the list of sequences.
 type SequencesPage struct {
-	Frame Frame
-	Panel SequencesPanel
+	Frame   Frame
+	Buttons []Link
+	Panel   SequencesPanel
 }
 
 // SequencePage is one sequence.

@@ -85,7 +85,7 @@ func (d *dashboard) actPage(a action) func(*http.Request) (templ.Component, erro
 			if err != nil {
 				return nil, err
 			}
-			if !r.URL.Query().Has(queryReview) {
+			if !r.URL.Query().Has(queryReview) || form.Problem != "" {
 				return d.form(r, form), nil
 			}
 			p, err := a.propose(r)

@@ -54,7 +54,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.sequenceActions(), d.jobActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.sequenceActions(), d.sequenceFormActions(), d.jobActions())
 }
 
 type dashboard struct {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 
 	"idpool/alloc"
+	"idpool/alloc/generator"
 	"idpool/templates"
 )
 
@@ -49,6 +51,9 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 
 // poolButtons are the steps that whoever asks may take.
 func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templates.Link) {
+	if !d.readOnly && may(r, alloc.ActionManage, string(p.Name)) {
+		buttons = append(buttons, templates.Link{Text: "Edit pool", Href: poolAddress(p.Name) + "/edit"})
+	}
 	for _, s := range poolSteps {
 		if p.State != s.to && !d.readOnly && may(r, alloc.ActionManage, string(p.Name)) {
 			buttons = append(buttons, templates.Link{Text: s.button, Href: poolAddress(p.Name) + "/" + s.segment})
@@ -60,20 +65,41 @@ func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templa
 // poolConfig is how a pool is configured.
 func poolConfig(p alloc.Pool) []templates.Fact {
 	c := p.Config
-	facts := []templates.Fact{
+	return []templates.Fact{
+		{Term: "Description", Value: c.Description},
 		{Term: "Policy", Value: string(c.Policy), Note: map[alloc.Policy]string{alloc.PolicyForget: "a claimed ID is removed"}[c.Policy]},
 		{Term: "On release", Value: string(c.OnRelease)},
 		{Term: "Most IDs a claim", Value: grouped(c.MaxBatch)},
 		{Term: "Idempotency-Key", Value: map[bool]string{true: "required", false: "optional"}[c.RequireKey]},
 		{Term: "Case", Value: map[bool]string{true: "folded to lower case", false: "as it is"}[c.FoldCase]},
-		{Term: "Kept between", Value: marks(c.Marks)},
+		{Term: "Kept between", Value: cmp.Or(marks(c.Marks), "no marks")},
+		{Term: "Generator", Value: generatorWords(c.Generator)},
 		{Term: "Created", Time: clock(p.Created, time.Time{})},
 		{Term: "Version", Value: strconv.FormatInt(int64(p.Version), 10)},
 	}
-	if c.Marks == (alloc.Marks{}) {
-		facts[5].Value = "no marks"
+}
+
+// generatorWords says in a line what a generator makes.
+func generatorWords(g generator.Config) string {
+	switch g.Kind {
+	case "":
+		return "none"
+	case generator.Sequence:
+		return g.Format + " of the sequence " + g.Sequence
+	case generator.Random:
+		words := fmt.Sprintf("%s%d random characters", g.Prefix, g.Length)
+		if g.Group > 0 {
+			words += fmt.Sprintf(", in groups of %d", g.Group)
+		}
+		if g.CheckChar != generator.CheckNone {
+			words += ", check character " + string(g.CheckChar)
+		}
+		if g.WithoutAmbiguous {
+			words += ", none that look alike"
+		}
+		return words
 	}
-	return facts
+	return string(g.Kind)
 }
 
 // forecast says how long the pool lasts.

@@ -90,5 +90,5 @@ func poolAddress(name alloc.PoolName) string { return "/pools/" + url.PathEscape
 // poolsPage is the list of pools.
 func (d *dashboard) poolsPage(r *http.Request) (templ.Component, error) {
 	q := listQuery{values: r.URL.Query(), path: "/pools"}
-	return templates.Pools(templates.PoolsPage{Frame: d.liveFrame(r, "Pools"), Panel: d.pools(r, q)}), nil
+	return templates.Pools(templates.PoolsPage{Frame: d.liveFrame(r, "Pools"), Buttons: d.createButton(r, "pool"), Panel: d.pools(r, q)}), nil
 }

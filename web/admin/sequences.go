@@ -81,7 +81,7 @@ func (d *dashboard) sequencesPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	q := listQuery{values: r.URL.Query(), path: "/sequences"}
-	return templates.Sequences(templates.SequencesPage{Frame: d.liveFrame(r, "Sequences"), Panel: d.sequences(r, q)}), nil
+	return templates.Sequences(templates.SequencesPage{Frame: d.liveFrame(r, "Sequences"), Buttons: d.createButton(r, "sequence"), Panel: d.sequences(r, q)}), nil
 }
 
 // afterLease is where in the query the ledger goes on.
@@ -104,6 +104,7 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 	if d.readOnly || !may(r, alloc.ActionManage, string(q.Name)) {
 		return nil
 	}
+	buttons = append(buttons, templates.Link{Text: "Edit sequence", Href: sequenceAddress(q.Name) + "/edit"})
 	for _, s := range sequenceSteps {
 		if q.State != s.to && q.CheckTo(s.to) == nil {
 			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment})
@@ -116,6 +117,7 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 func sequenceConfig(q alloc.Sequence) []templates.Fact {
 	c := q.Config
 	facts := []templates.Fact{
+		{Term: "Description", Value: c.Description},
 		{Term: "Begins at", Value: grouped(c.Start), Mono: true},
 		{Term: "Ends at", Value: grouped(c.Limit), Mono: true},
 		{Term: "Most numbers a lease", Value: grouped(c.MaxLease)},

@@ -5,7 +5,16 @@ import (
 	"net/http"
 
 	"idpool/alloc"
+	"idpool/templates"
 )
+
+// createButton leads to the page that makes a pool or a sequence.
+func (d *dashboard) createButton(r *http.Request, what string) []templates.Link {
+	if d.readOnly || !may(r, alloc.ActionManage, "*") {
+		return nil
+	}
+	return []templates.Link{{Text: "Create " + what, Href: "/new/" + what}}
+}
 
 // stateStep is a step that sets the state of a pool or of a sequence.
 type stateStep[S ~string] struct {

@@ -1,0 +1,133 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"idpool/alloc"
+	"idpool/templates"
+)
+
+// values are what was filled in, or before that what stands already. What cannot be read is noted by the name of its field.
+type values struct {
+	sent     bool // it was filled in
+	query    url.Values
+	problems map[string]string
+}
+
+// filled are the values of a request's query. A form that was sent says so by queryReview.
+func filled(r *http.Request) *values {
+	q := r.URL.Query()
+	return &values{sent: q.Has(queryReview), query: q, problems: map[string]string{}}
+}
+
+// text is a value as it was typed, without spaces around it.
+func (v *values) text(name string) string { return strings.TrimSpace(v.query.Get(name)) }
+
+// number reads a whole number, which may have thousands separators; usual where nothing was typed.
+func (v *values) number(name string, usual int64) int64 {
+	text := strings.NewReplacer(",", "", " ", "", "_", "", " ", "").Replace(v.text(name))
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		v.problems[name] = "This is a whole number from 0 to 9,223,372,036,854,775,807."
+		return usual
+	}
+	return n
+}
+
+// flag reads a box: of a form that was sent, what has no value is off.
+func (v *values) flag(name string) bool { return v.query.Get(name) != "" }
+
+// moment reads a time in UTC, "2026-11-30 14:05" or RFC 3339; zero where nothing was typed.
+func (v *values) moment(name string) time.Time {
+	text := v.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			return t
+		}
+	}
+	v.problems[name] = "This is a time in UTC, as 2026-11-30 14:05."
+	return time.Time{}
+}
+
+// show puts into the fields of a form what was filled in and what is wrong with it. Before anything was sent they keep what they have.
+func (v *values) show(f templates.Form) templates.Form {
+	for g := range f.Groups {
+		for i := range f.Groups[g].Fields {
+			v.showIn(&f.Groups[g].Fields[i])
+		}
+	}
+	if len(v.problems) > 0 {
+		f.Problem = "Some of it cannot be read; see below."
+	}
+	return f
+}
+
+func (v *values) showIn(f *templates.Field) {
+	f.Problem = v.problems[f.Name]
+	if !v.query.Has(f.Name) && !v.sent || f.Fixed {
+		return
+	}
+	switch typed := v.query.Get(f.Name); f.Kind {
+	case templates.FieldCheck:
+		f.Checked = typed != ""
+	case templates.FieldChoice:
+		for i := range f.Options {
+			f.Options[i].Selected = f.Options[i].Value == typed
+		}
+	default:
+		f.Value = typed
+	}
+}
+
+// readable reports whether all of it could be read.
+func (v *values) readable() error {
+	if len(v.problems) == 0 {
+		return nil
+	}
+	return alloc.Errorf(alloc.CodeInvalidRequest, "some of what was filled in cannot be read; see below")
+}
+
+// number0 is a number as it stands in a field: nothing for 0.
+func number0[N ~int64 | ~int](n N) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(n), 10)
+}
+
+// choice is a field with options, of which one is taken.
+func choice(name, label, hint, taken string, options ...[2]string) templates.Field {
+	f := templates.Field{Kind: templates.FieldChoice, Name: name, Label: label, Hint: hint}
+	for _, o := range options {
+		f.Options = append(f.Options, templates.Option{Value: o[0], Text: o[1], Selected: o[0] == taken})
+	}
+	return f
+}
+
+func textField(name, label, value, hint string) templates.Field {
+	return templates.Field{Kind: templates.FieldText, Name: name, Label: label, Value: value, Hint: hint}
+}
+
+func numberField(name, label, value, hint string) templates.Field {
+	return templates.Field{Kind: templates.FieldNumber, Name: name, Label: label, Value: value, Hint: hint}
+}
+
+func checkField(name, label string, on bool, hint string) templates.Field {
+	return templates.Field{Kind: templates.FieldCheck, Name: name, Label: label, Value: "yes", Checked: on, Hint: hint}
+}
+
+// fixed makes a field one that is shown and cannot be changed.
+func fixed(f templates.Field, is bool) templates.Field {
+	f.Fixed = is
+	return f
+}
