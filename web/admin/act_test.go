@@ -67,7 +67,7 @@ func TestAStepIsShownConfirmedAndDoneOnce(t *testing.T) {
 	if page := s.page("/pools/pool-000?done=paused"); !strings.Contains(page, "The pool is paused") {
 		t.Error("the page does not say what was done")
 	}
-	records, _, err := s.svc.Trail(alloc.WithCaller(t.Context(), root), "", 100)
+	records, _, err := s.svc.Trail(alloc.WithCaller(t.Context(), root), alloc.TrailFilter{}, "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
