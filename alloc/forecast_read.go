@@ -59,6 +59,11 @@ func checkSamples(from, until time.Time, limit int) error {
 	if limit < 1 || limit > maxSamples {
 		return Errorf(CodeInvalidRequest, "limit must be 1 to %d", maxSamples)
 	}
+	for what, t := range map[string]time.Time{"from": from, "until": until} {
+		if err := checkMoment(what, t); err != nil {
+			return err
+		}
+	}
 	if !from.Before(until) {
 		return Errorf(CodeInvalidRequest, "until must be later than from")
 	}

@@ -28,6 +28,9 @@ func (s *Service) LogTaken(ctx context.Context, r LogRequest) (j Job, err error)
 		return fmt.Sprintf("job %s, since %s", wanted.ID, sinceWords(r.Since))
 	}}
 	return s.ask(ctx, st, wanted, r.Intent, func() error {
+		if err := checkPast("since", r.Since, s.now()); err != nil {
+			return err
+		}
 		if on == aSequence {
 			return s.checkThere(ctx, wanted)
 		}

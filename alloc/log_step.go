@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -65,7 +66,7 @@ func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n 
 	for range walkPages {
 		var page []IDRecord
 		if page, next, err = s.store.WalkIDs(ctx, j.Pool, "", next, limit-len(taken)); err != nil {
-			return nil, 0, "", err
+			return nil, 0, "", rebuildFirst(err, "rebuild the pool %q first, then have another log written", j.Pool)
 		}
 		for _, r := range page {
 			if j.logsID(r) {
@@ -80,6 +81,16 @@ func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n 
 		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(taken) })
 	}
 	return data, Count(len(taken)), next, unwritten(err)
+}
+
+// rebuildFirst says of a pool that is damaged what to do so that it can be read whole. The job has failed by it: no other try goes better.
+func rebuildFirst(err error, format string, pool PoolName) error {
+	if !Is(err, CodePoolDamaged) {
+		return err
+	}
+	e := *asError(err)
+	e.Message = "a part of the pool's data is lost, so not all of it can be read; " + fmt.Sprintf(format, pool)
+	return &e
 }
 
 // logLeases encodes what was leased from the job's mark on.

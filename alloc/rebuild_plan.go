@@ -70,11 +70,12 @@ func (r RebuildRequest) checked(e Evidence, now time.Time) (RebuildRequest, erro
 	if err := checkWhy(r.Why); err != nil {
 		return r, err
 	}
+	if err := checkPast("since", r.Since, now); err != nil {
+		return r, err
+	}
 	switch {
 	case r.Margin < 0 || r.Margin > MaxMargin:
 		return r, Errorf(CodeInvalidRequest, "margin must be 1 to %d", MaxMargin)
-	case r.Since.After(now):
-		return r, Errorf(CodeInvalidRequest, "since must not be in the future")
 	case e.Configured:
 		r.Config = e.Sequence.Config
 	case r.Config == (SequenceConfig{}):

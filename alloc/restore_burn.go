@@ -79,17 +79,9 @@ func (s *Service) burn(ctx context.Context, j Job) (forwarded, error) {
 
 // burnList makes the list of the IDs that a step retires, and returns the one that stands, with where the next goes on.
 func (s *Service) burnList(ctx context.Context, j Job, mark burnMark) (ids []IDRecord, next string, err error) {
-	page, next, err := s.burnPage(ctx, j, mark)
+	data, err := s.encodeBurnList(ctx, j, mark)
 	if err != nil {
 		return nil, "", err
-	}
-	data := []byte(strconv.Quote(next) + "\n")
-	if len(page) > 0 {
-		lines, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(page) })
-		if err != nil {
-			return nil, "", unwritten(err)
-		}
-		data = append(data, lines...)
 	}
 	name := "burn." + strconv.Itoa(mark.list)
 	if err := s.store.PutInput(ctx, j.ID, name, data); err != nil {
@@ -101,19 +93,41 @@ func (s *Service) burnList(ctx context.Context, j Job, mark burnMark) (ids []IDR
 	return s.readBurnList(j, data)
 }
 
-// burnPage reads what the next list may have.
-func (s *Service) burnPage(ctx context.Context, j Job, mark burnMark) (page []IDRecord, next string, err error) {
+// encodeBurnList writes a list of as many IDs as it can hold with all that is known of them.
+func (s *Service) encodeBurnList(ctx context.Context, j Job, mark burnMark) ([]byte, error) {
+	for limit := restorePage; limit > 0; limit /= 2 {
+		page, next, err := s.burnPage(ctx, j, mark, limit)
+		if err != nil {
+			return nil, rebuildFirst(err, "rebuild the pool %q first, then burn what is left of it", j.Pool)
+		}
+		data := []byte(strconv.Quote(next) + "\n")
+		if len(page) > 0 {
+			lines, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(page) })
+			if err != nil {
+				return nil, unwritten(err)
+			}
+			data = append(data, lines...)
+		}
+		if len(data) <= MaxPartBytes {
+			return data, nil
+		}
+	}
+	return nil, Errorf(CodeInvalidRequest, "one ID with all that is known of it is too long for a list of %d bytes", MaxPartBytes)
+}
+
+// burnPage reads what the next list may have, about limit of it.
+func (s *Service) burnPage(ctx context.Context, j Job, mark burnMark, limit int) (page []IDRecord, next string, err error) {
 	switch mark.phase {
 	case burnHeld:
-		return s.store.WalkIDs(ctx, j.Pool, StateHeld, mark.at, restorePage)
+		return s.store.WalkIDs(ctx, j.Pool, StateHeld, mark.at, limit)
 	case burnReturning:
-		return s.store.WalkIDs(ctx, j.Pool, StateReturning, mark.at, restorePage)
+		return s.store.WalkIDs(ctx, j.Pool, StateReturning, mark.at, limit)
 	}
 	if j.Spec.AtMost == 0 {
-		return s.store.Stock(ctx, j.Pool, mark.at, restorePage)
+		return s.store.Stock(ctx, j.Pool, mark.at, limit)
 	}
 	left := j.Spec.AtMost - mark.taken
-	page, next, err = s.store.Stock(ctx, j.Pool, mark.at, int(min(restorePage, left)))
+	page, next, err = s.store.Stock(ctx, j.Pool, mark.at, int(min(Count(limit), left)))
 	if Count(len(page)) > left { // a page has about as many as were asked for
 		page = page[:left]
 	}

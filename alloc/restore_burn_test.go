@@ -1,6 +1,8 @@
 package alloc_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"idpool/alloc"
@@ -105,5 +107,37 @@ func (d *disaster) toTheEnd(t testing.TB) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// IDs of which much is known are burned as well: fewer at once.
+func TestABurnOfWhatHasLongTexts(t *testing.T) {
+	d := newDisaster(t)
+	var ids []alloc.ID
+	for n := range 200 {
+		ids = append(ids, alloc.ID(fmt.Sprintf("%03d%s", n, strings.Repeat("<", 253))))
+	}
+	if _, _, err := d.model.CreatePool(t.Context(), "long", alloc.PoolConfig{MaxBatch: 200}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.model.Seed(t.Context(), alloc.SeedBatch{Pool: "long", Job: "long", IDs: ids}); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("<", 255)
+	if _, err := d.model.Claim(t.Context(), alloc.ClaimOrder{Pool: "long", Count: 200, Hold: alloc.MaxHold, Owner: long, Metadata: map[string]string{"k": long}}); err != nil {
+		t.Fatal(err)
+	}
+	j, lines := d.restore(t, alloc.RestoreRequest{Pool: "long", Source: alloc.RestoreBurn})
+	if j.Tally.Burned != 200 || len(lines) > 0 {
+		t.Errorf("the job is %+v with %+v", j, lines)
+	}
+	for n := range 4 {
+		list, err := d.model.Input(t.Context(), j.ID, fmt.Sprintf("burn.%d", n))
+		if err != nil || len(list) > alloc.MaxPartBytes {
+			t.Errorf("list %d has %d bytes, %v, more than a Store takes", n, len(list), err)
+		}
+	}
+	if r, err := d.model.Inspect(t.Context(), "long", ids[199]); err != nil || r.State != alloc.StateRetired || r.Owner != long || r.Metadata["k"] != long {
+		t.Errorf("the last one is %+v, %v", r, err)
 	}
 }

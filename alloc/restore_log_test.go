@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"idpool/alloc"
+	"idpool/alloc/alloctest"
 )
 
 // wantWhole fails the test unless the log says at its end, truly, what it has.
@@ -214,5 +215,68 @@ func TestALogLeavesOutWhatABackupHas(t *testing.T) {
 	}
 	if n := strings.Count(d.log(t, alloc.LogRequest{Sequence: sequence, Since: since}), "\n"); n != 2 {
 		t.Errorf("%d lines, want none about a lease", n)
+	}
+}
+
+// A pool that is damaged ends the jobs that read it, with what to do; they are not tried for ever.
+func TestAJobOverADamagedPoolEnds(t *testing.T) {
+	for what, c := range map[string]struct {
+		make func(d *disaster, s *alloc.Service) (alloc.Job, error)
+		old  bool
+		want string
+	}{
+		"a log": {func(d *disaster, s *alloc.Service) (alloc.Job, error) {
+			return s.LogTaken(d.ctx, alloc.LogRequest{Pool: pool})
+		}, false, "rebuild the pool \"team-a.vouchers\" first, then have another log written"},
+		"the old table": {func(d *disaster, s *alloc.Service) (alloc.Job, error) {
+			return s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreTable, Point: d.point})
+		}, true, "rebuild the pool \"team-a.vouchers\" in the old table first"},
+		"a burn": {func(d *disaster, s *alloc.Service) (alloc.Job, error) {
+			return s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn, Point: d.point})
+		}, false, "rebuild the pool \"team-a.vouchers\" first"},
+	} {
+		d := newDisaster(t)
+		s := d.service(t)
+		j, err := c.make(d, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		harmed := d.model
+		if c.old {
+			harmed = d.old
+		}
+		harmed.Damage(t, alloctest.Damage{Kind: alloctest.LoseHead, Pool: pool})
+		for _, step := range d.post.take() {
+			wantCode(t, s.Work(d.ctx, step), alloc.CodePoolDamaged)
+		}
+		if j, err = s.Job(d.ctx, j.ID); err != nil || j.State != alloc.JobFailed || !strings.Contains(j.Failure, c.want) {
+			t.Errorf("%s: the job is %s, %q, %v; want it failed with %q", what, j.State, j.Failure, err, c.want)
+		}
+	}
+}
+
+// A restore whose log does not come ends by itself, and can be cancelled before.
+func TestALogThatDoesNotCome(t *testing.T) {
+	d := newDisaster(t)
+	var jobs []alloc.JobID
+	for range 2 {
+		j, err := d.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = d.ReceivePart(d.ctx, j.ID, 0, []byte("this is no log\n"))
+		wantCode(t, err, alloc.CodeInvalidRequest)
+		jobs = append(jobs, j.ID)
+		d.clock.Advance(time.Second)
+	}
+	if j, err := d.CancelJob(d.ctx, jobs[0]); err != nil || j.State != alloc.JobCancelled {
+		t.Errorf("cancelled: %+v, %v", j, err)
+	}
+	d.clock.Advance(24 * time.Hour)
+	if r, err := d.Tend(d.ctx); err != nil || r.Open != 0 {
+		t.Errorf("the schedule says %+v, %v", r, err)
+	}
+	if j := d.now(t, jobs[1]); j.State != alloc.JobCancelled || !strings.Contains(told(j), "given up") {
+		t.Errorf("a day later: %+v", j)
 	}
 }

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -189,6 +190,8 @@ func (h LogHead) checkFor(j Job) error {
 		return Errorf(CodeInvalidRequest, "the log is of the format %d, and this version reads %d; have a new one written", h.Format, LogFormat)
 	case h.Pool != j.Pool || h.Sequence != j.Spec.Sequence:
 		return Errorf(CodeInvalidRequest, "the log is of %s, and this job restores %s", of.restores(), j.restores())
+	case h.Begun.IsZero():
+		return Errorf(CodeInvalidRequest, "it does not say when the log was begun")
 	case h.Since.After(point):
 		return Errorf(CodeInvalidRequest, "the log leaves out what was taken before %s, and the backup was restored to %s; take a log since that or an earlier time", instant(h.Since), instant(point))
 	case h.Begun.Before(point):
@@ -218,14 +221,14 @@ func (r IDRecord) checkLogged() error {
 	if r.Generation < 0 {
 		return Errorf(CodeInvalidRequest, "its generation is below 0")
 	}
-	return nil
+	return cmp.Or(checkMoment("the time at which it was taken", r.At), checkMoment("the end of its hold", r.HeldUntil))
 }
 
 func (e LeaseRecord) checkLogged() error {
 	if e.Start > e.End || e.End > MaxNumber {
 		return Errorf(CodeInvalidRequest, "no lease is from %d to %d", e.Start, e.End)
 	}
-	return nil
+	return checkMoment("the time at which it was leased", e.At)
 }
 
 // logCutter cuts lines into pieces, each with its end. A piece is cut so that a line of the result for each of its lines surely fits a part.

@@ -3,7 +3,6 @@ package alloc
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // Restore makes a job that carries forward what was taken after the point to which a backup was restored. With RestoreLog it is
@@ -29,7 +28,7 @@ func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err err
 		wanted.State = JobReceiving
 	}
 	st := step{need: ActionManage, on: on, name: name, verb: "restore", reason: said(&r.Why), detail: func() string {
-		return fmt.Sprintf("job %s, source %s, point %s, at most %d", wanted.ID, quoteShort(string(r.Source)), r.Point.UTC().Format(time.RFC3339), r.AtMost)
+		return fmt.Sprintf("job %s, source %s, point %s%s", wanted.ID, quoteShort(string(r.Source)), instant(r.Point), r.bound())
 	}}
 	return s.ask(ctx, st, wanted, r.Intent, func() error {
 		if err := s.checkRestore(r); err != nil {
@@ -37,6 +36,17 @@ func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err err
 		}
 		return s.readyToRestore(ctx, wanted)
 	})
+}
+
+// bound says in words how many free IDs are burned, of a request that burns.
+func (r RestoreRequest) bound() string {
+	switch {
+	case r.Source != RestoreBurn || r.Pool == "":
+		return ""
+	case r.AtMost == 0:
+		return ", all free IDs"
+	}
+	return fmt.Sprintf(", at most %s", several(r.AtMost, "free ID", "free IDs"))
 }
 
 func (s *Service) checkRestore(r RestoreRequest) error {
@@ -49,13 +59,14 @@ func (s *Service) checkRestore(r RestoreRequest) error {
 	default:
 		return Errorf(CodeInvalidRequest, "source must be %q, %q or %q", RestoreLog, RestoreTable, RestoreBurn)
 	}
+	if err := checkPast("point, the time to which the backup was restored,", r.Point, s.now()); err != nil {
+		return err
+	}
 	switch {
 	case r.Point.IsZero():
 		return Errorf(CodeInvalidRequest, "say to which point in time the backup was restored")
-	case r.Point.After(s.now()):
-		return Errorf(CodeInvalidRequest, "the point to which the backup was restored is in the future")
 	case r.AtMost < 0:
-		return Errorf(CodeInvalidRequest, "at_most must be 0 for all, or more")
+		return Errorf(CodeInvalidRequest, "at_most must be 1 or more; leave it out for all")
 	case r.AtMost > 0 && (r.Source != RestoreBurn || r.Pool == ""):
 		return Errorf(CodeInvalidRequest, "at_most goes with the source %q of a pool only", RestoreBurn)
 	}
@@ -79,7 +90,7 @@ func restoreSum(j Job) string {
 	sum := fmt.Sprintf("of %s %d carried, %d retired, %d so already, %d in two hands, %d not carried",
 		several(j.Done, "entry", "entries"), t.Carried, t.Burned, t.Duplicate, t.Conflict, t.Invalid)
 	if j.Pool == "" {
-		sum += fmt.Sprintf("; now rebuild the sequence, with %s as the time since when leases may be missing", j.Spec.Since.UTC().Format(time.RFC3339))
+		sum += fmt.Sprintf("; now rebuild the sequence, with %s as the time since when leases may be missing", instant(j.Spec.Since))
 	}
 	return sum
 }

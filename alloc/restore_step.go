@@ -111,7 +111,7 @@ func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
 func (s *Service) carryOldIDs(ctx context.Context, j Job) (forwarded, error) {
 	page, next, err := s.old.WalkIDs(ctx, j.Pool, "", j.Mark, restorePage)
 	if err != nil {
-		return forwarded{}, err
+		return forwarded{}, rebuildFirst(err, "rebuild the pool %q in the old table first, then restore it anew, or restore it from a log", j.Pool)
 	}
 	c, err := s.carry(ctx, j, page, nil)
 	c.next = next

@@ -10,7 +10,10 @@ import (
 	"idpool/web"
 )
 
-// uploadAdvice is what to do with a file that is too large for one part.
+// partAdvice is what to do with a part that is too large.
+const partAdvice = "cut the file at ends of lines into parts of at most 4 MB, and send them as the inputs 0, 1, 2 … of this job, in their order"
+
+// uploadAdvice is what to do with a file that is too large to be added at once.
 const uploadAdvice = "cut the file at ends of lines into parts of at most 4 MB, and send them one after the other: POST …/seedings makes a job for them"
 
 type seedingBody struct {
@@ -86,7 +89,7 @@ func (a api) receivePart(q request) (work, error) {
 	default:
 		return work{}, alloc.Errorf(web.CodeUnsupportedMediaType, "send the part as it is, as application/octet-stream, text/csv, text/plain or "+mediaLines+", and say which in Content-Type")
 	}
-	data, err := web.ReadUpload(q.http, uploadAdvice)
+	data, err := web.ReadUpload(q.http, partAdvice)
 	if err != nil {
 		return work{}, err
 	}

@@ -90,10 +90,10 @@ func TestALargeFileThatFailsLeavesNoJob(t *testing.T) {
 func TestAFileThatIsTooLarge(t *testing.T) {
 	w := newWorld(t)
 	file := lines(web.MaxUpload/40 + 1)
-	for _, to := range [][2]string{{"POST", "/v1/pools/p/seed"}, {"PUT", "/v1/jobs/" + w.seeding + "/input/1"}} {
+	for _, to := range [][3]string{{"POST", "/v1/pools/p/seed", "seedings"}, {"PUT", "/v1/jobs/" + w.seeding + "/input/1", "inputs 0, 1, 2 … of this job"}} {
 		for _, media := range []string{"text/csv", "text/plain"} {
 			p := problemOf(t, w.must(413, to[0], to[1], file, "Content-Type: "+media))
-			if !strings.Contains(p.Detail, "4 MB") || !strings.Contains(p.Detail, "cut the file") || !strings.Contains(p.Detail, "seedings") {
+			if !strings.Contains(p.Detail, "4 MB") || !strings.Contains(p.Detail, "cut the file") || !strings.Contains(p.Detail, to[2]) {
 				t.Errorf("%s as %s: %s", to[1], media, p.Detail)
 			}
 		}
