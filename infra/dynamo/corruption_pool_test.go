@@ -57,6 +57,7 @@ var corruptions = []corruption{
 	{name: "head without a tail", which: atKey("P#p", "H"), harm: mangled("tl", nil), claim: alloc.CodePoolDamaged, sweep: alloc.CodePoolDamaged, seen: true},
 	{name: "leased chunks", which: chunksFrom("lo", "nx"), sweep: alloc.CodePoolDamaged, seen: true},
 	{name: "chunks to be leased", which: chunksFrom("nx", "tl"), claim: alloc.CodePoolDamaged, sweep: alloc.CodePoolDamaged, seen: true},
+	{name: "a chunk that is leased later", which: func(b *bench, it dynamo.Item) bool { return it.Str("pk") == "P#p#1#40" }, sweep: alloc.CodePoolDamaged, seen: true},
 	{name: "listings of chunks", which: chunksFrom("nx", "tl"), harm: mangled("l", []string{"?"}), claim: alloc.CodePoolExhausted, seen: true},
 	{name: "catalogue", which: atKey("N#pool", "p"), seen: true},
 	{name: "return items", which: func(_ *bench, it dynamo.Item) bool { return it.Str("pk") == "P#p#R" }},

@@ -3,11 +3,13 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"idpool/alloc"
 )
 
-// PoolEvidence implements alloc.Repairs. It looks at the head, the copy, the settings, and the chunks at the marks of the queue.
+// PoolEvidence implements alloc.Repairs. It looks at the head, the copy, the settings, and the chunks of which something is still to come.
 func (s *Store) PoolEvidence(ctx context.Context, pool alloc.PoolName) (alloc.PoolEvidence, error) {
 	c, err := s.poolCondition(ctx, pool)
 	if err != nil && !alloc.Is(err, alloc.CodePoolDeleted) {
@@ -53,31 +55,55 @@ func (s *Store) PoolEvidence(ctx context.Context, pool alloc.PoolName) (alloc.Po
 	return e, nil
 }
 
-// glance looks for the chunks at the marks of the queue.
+const (
+	// glanceWindow is how many of the leased chunks that are not all settled a glance looks at, from the oldest, and glanceNext how many of those
+	// that are leased next. glanceNames is how many of them it names.
+	glanceWindow = 1000
+	glanceNext   = 100
+	glanceNames  = 5
+)
+
+// glance looks at the chunks of which something is still to come, as far as that stays a glance, and at the ends of the queue. Claims go
+// on past one that is lost, with others; a sweep stops at it, once it is leased.
 func (s *Store) glance(ctx context.Context, h *head, say func(string, ...any)) error {
-	seen := map[int64]bool{}
-	var keys []Key
-	var at []int64
-	for _, n := range []int64{-h.base, h.lo, h.nx - 1, h.nx, h.tl - 1} {
-		if n >= -h.base && n < h.tl && !seen[n] {
-			seen[n] = true
-			keys, at = append(keys, chunkKey(h.pool.Name, h.series, n)), append(at, n)
+	look := map[int64]bool{}
+	for n := h.lo; n < min(h.nx, h.lo+glanceWindow); n++ {
+		look[n] = true
+	}
+	for n := h.nx; n < min(h.tl, h.nx+glanceNext); n++ {
+		look[n] = true
+	}
+	for _, n := range []int64{-h.base, h.nx - 1, h.tl - 1} {
+		if n >= -h.base && n < h.tl {
+			look[n] = true
 		}
 	}
-	if len(keys) == 0 {
-		return nil
+	at := slices.Sorted(maps.Keys(look))
+	keys := make([]Key, len(at))
+	for i, n := range at {
+		keys[i] = chunkKey(h.pool.Name, h.series, n)
 	}
-	items, err := s.getAll(ctx, keys)
+	items, err := s.readAll(ctx, keys)
 	if err != nil {
 		return err
 	}
+	bad := 0
 	for i, it := range items {
+		fault := ""
 		switch {
 		case it == nil:
-			say("chunk %d of its queue is lost", at[i])
+			fault = "lost"
 		case len(it.List(AttrListings)) != len(decodeChunk(at[i], it).listings), !it.isOf(AttrBefore):
-			say("chunk %d of its queue is damaged", at[i])
+			fault = "damaged"
+		default:
+			continue
 		}
+		if bad++; bad <= glanceNames {
+			say("chunk %d of its queue is %s", at[i], fault)
+		}
+	}
+	if bad > glanceNames {
+		say("%d more chunks of its queue are lost or damaged, of %d that were looked at", bad-glanceNames, len(at))
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type harm struct {
 
 	caller   alloc.Code // what a caller in a process without memory is told, of a claim or a lease; "" for nothing
 	schedule alloc.Code // what the sweep or the watch is told
+	near     alloc.Code // what it may be told if something else has brought it there
 	audit    string     // what the audit finds, in the order of the kinds
 	remains  string     // what it finds after the rebuild, as nobody can repair it
 	others   bool       // the repeat of a key may be given other IDs: nothing shows any more that the first ones are its own
@@ -268,6 +269,9 @@ func (p *corruptionPlay) expect(caller, schedule error, found, left []alloc.Find
 	if len(p.harms) == 1 {
 		h := p.harms[0]
 		got := harm{caller: alloc.CodeOf(caller), schedule: alloc.CodeOf(schedule), audit: kinds(found), remains: kinds(left)}
+		if h.near != "" && got.schedule == h.near {
+			got.schedule = h.schedule
+		}
 		if got.caller != h.caller || got.schedule != h.schedule || got.audit != h.audit || got.remains != h.remains {
 			p.Errorf("caller: %q, schedule: %q, audit: %q, remains: %q,\nwant %q, %q, %q, %q\n%s\nleft %s", got.caller, got.schedule, got.audit, got.remains,
 				h.caller, h.schedule, h.audit, h.remains, words(found), words(left))
@@ -278,7 +282,7 @@ func (p *corruptionPlay) expect(caller, schedule error, found, left []alloc.Find
 	if codes := []alloc.Code{"", a.caller, b.caller, a.schedule, b.schedule}; !slices.Contains(codes, alloc.CodeOf(caller)) {
 		p.Errorf("the caller is told %v, and of one alone %q or %q", caller, a.caller, b.caller)
 	}
-	if codes := []alloc.Code{"", a.schedule, b.schedule}; !slices.Contains(codes, alloc.CodeOf(schedule)) {
+	if codes := []alloc.Code{"", a.schedule, b.schedule, a.near, b.near}; !slices.Contains(codes, alloc.CodeOf(schedule)) {
 		p.Errorf("the schedule is told %v, and of one alone %q or %q", schedule, a.schedule, b.schedule)
 	}
 	if (a.audit != "" && p.hit[0] > 0 || b.audit != "" && p.hit[1] > 0) && len(found) == 0 {

@@ -20,6 +20,12 @@ func chunksOf(from, to string) func(*corruptionPlay, dynamo.Item) bool {
 	}
 }
 
+// leasedLater finds a chunk in the middle of those that are to be leased.
+func leasedLater(p *corruptionPlay, it dynamo.Item) bool {
+	next, tail := p.headBefore.Int(dynamo.AttrNext), p.headBefore.Int(dynamo.AttrTail)
+	return kindOf(it.Key()) == kindChunk && chunkNumber(it.Key()) == (next+tail)/2
+}
+
 func idsIn(state string) func(*corruptionPlay, dynamo.Item) bool {
 	return func(_ *corruptionPlay, it dynamo.Item) bool {
 		return kindOf(it.Key()) == kindID && it.Str(dynamo.AttrState) == state
@@ -51,6 +57,7 @@ var poolHarms = []harm{
 	{what: "held IDs are made free by hand", which: idsIn(dynamo.StateHeld), how: setTo(dynamo.AttrState, dynamo.StateFree), audit: "damaged_id", remains: "damaged_id"},
 	{what: "batch records are lost", which: under("J#", "B#"), unasked: true},
 	{what: "the refill's record is lost", which: at(ownPK, "F")},
+	{what: "a chunk that is leased later is lost", which: leasedLater, near: alloc.CodePoolDamaged, audit: "chunk unlisted"},
 }
 
 func TestWhateverAPoolLosesNoIDIsGivenTwice(t *testing.T) {
