@@ -76,7 +76,7 @@ type AuditStep struct {
 
 // Audits is what a Store verifies of itself. A step is bounded in time and memory, whatever there is to be verified; it changes nothing that anybody else
 // reads, and may be repeated. On a healthy Store it finds nothing, whatever else is going on at the same time: what might be a finding is looked at again until it is
-// certain. A finding is reported once.
+// certain. That is promised where no clock is wrong by more than five minutes, that of a process which does the audit or that of another. A finding is reported once.
 type Audits interface {
 	// AuditPool verifies a pool. CodePoolNotFound; a head that is lost is a finding.
 	AuditPool(ctx context.Context, pool PoolName, o AuditOrder) (AuditStep, error)

@@ -38,6 +38,8 @@ type poolAudit struct {
 	Deleted  bool
 	Headless bool // there is no head to go by
 
+	Latest int64 // the latest time, in milliseconds, that anything has shown which was met: it is later by now, whatever the clock here says
+
 	// Of the head with which it began.
 	Series, Base, Tail         int64
 	Published, Seeded, Retired int64

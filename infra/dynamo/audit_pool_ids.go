@@ -14,8 +14,10 @@ const (
 	auditItems = 20_000
 	auditTime  = 5 * time.Second
 
-	// overdueAfter is how long a hold may be past its time: more than two runs of the schedule, and what clocks may differ.
-	overdueAfter = 5 * time.Minute
+	// clockSkew is what a clock may be wrong by. overdueAfter is how long a hold may be past its time: two runs of the schedule, and what the clock of
+	// the one who took it, by which it ends, may differ from ours; it comes back by a third one.
+	clockSkew    = 5 * time.Minute
+	overdueAfter = 2*time.Minute + 2*clockSkew
 )
 
 // scan reads on in every segment of the table.
@@ -90,6 +92,7 @@ func (a *auditing) judge(ctx context.Context, items []Item) error {
 	now := a.s.now()
 	for _, it := range items {
 		o := ofID{listing{a.idOf(it), it.Int(AttrGeneration)}, it}
+		a.Latest = max(a.Latest, it.Int(AttrTaken))
 		if why := damaged(it); why != "" {
 			a.step.Done++
 			a.Met++

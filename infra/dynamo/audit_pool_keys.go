@@ -8,8 +8,18 @@ import (
 	"idpool/alloc"
 )
 
-// keyMargin is what clocks may differ by where it is asked whether the retention of a key is over.
+// keyMargin is what clocks may differ by where it is asked whether the retention of a key is over. A clock that has stood still for longer, as that of a
+// process that slept, is set by what others have left.
 const keyMargin = time.Hour
+
+// now is the time, which is no earlier than anything that was met.
+func (a *auditing) now() time.Time {
+	now := a.s.now()
+	if latest := fromMilli(a.Latest); now.Before(latest) {
+		return latest
+	}
+	return now
+}
 
 // keyFault is what is wrong with an ID's key record, as far as it was read after the ID.
 type keyFault struct {
@@ -78,7 +88,7 @@ func (a *auditing) records(ctx context.Context, keyed []ofID) (map[string]Item, 
 
 // keyFault says what is wrong with the record of an ID's key.
 func (a *auditing) keyFault(ctx context.Context, o ofID, it Item) (keyFault, error) {
-	now := a.s.now()
+	now := a.now()
 	fault := func(why string) (keyFault, error) { return keyFault{o, alloc.FindKey, alloc.RemedyNone, why}, nil }
 	kept := now.Before(fromMilli(o.it.Int(AttrTaken)).Add(alloc.KeyRetention - keyMargin))
 	r := decodeRecord(o.it.Str(AttrKey), it)

@@ -20,6 +20,7 @@ func (a *auditing) begin(ctx context.Context) error {
 	if h.rebuilding {
 		return poolRebuilding(a.pool)
 	}
+	a.Latest = h.leasedAt.UnixMilli()
 	a.Forgets, a.Deleted = h.pool.Config.Policy == alloc.PolicyForget, h.pool.State == alloc.PoolDeleted
 	if !h.whole() {
 		a.Headless = true

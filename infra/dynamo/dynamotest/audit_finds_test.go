@@ -284,7 +284,7 @@ func TestTheAuditFindsEachKindThatIsPlanted(t *testing.T) {
 		}, alloc.FindKey, alloc.RemedyNone, nil},
 		{"a hold is over, and the schedule stands still", func(s *auditStage) string {
 			id := s.claim(heldOrder(1, time.Minute)).IDs[0]
-			s.clock.Advance(10 * time.Minute)
+			s.clock.Advance(14 * time.Minute)
 			return string(id)
 		}, alloc.FindOverdueHold, alloc.RemedySweep, nil},
 		{"a hold's return item is gone when its chunk was passed", func(s *auditStage) string {
@@ -385,5 +385,26 @@ func TestTheAuditTellsEachOfManyFindingsOnce(t *testing.T) {
 	}
 	if len(found) != size+size/20 || len(times) != len(found) {
 		t.Errorf("%d findings, %d of them different; want %d", len(found), len(times), size+size/20)
+	}
+}
+
+// A key record that has expired is gone by the clocks of others: an audit by a clock that has stood still finds nothing, as others have left later times.
+func TestTheAuditByAClockThatStoodStillFindsNothing(t *testing.T) {
+	for what, later := range map[string]func(s *auditStage){
+		"another has claimed since": func(s *auditStage) { s.claim(order(1, "")) },
+		"another has leased since": func(s *auditStage) {
+			c := s.claim(order(1, ""))
+			s.change(idItem(c.IDs[0]), func(it dynamo.Item) { it[dynamo.AttrTaken] = int64(0) })
+		},
+	} {
+		s := newAuditStage(t, 100, alloc.PoolConfig{})
+		s.claim(order(1, "key"))
+		s.clock.Advance(25 * time.Hour)
+		s.mem.Expire(s.clock.Now())
+		later(s)
+		s.clock.Advance(-25 * time.Hour)
+		if found, _ := s.findings(100); len(found) > 0 {
+			t.Errorf("%s: %s", what, words(found))
+		}
 	}
 }
