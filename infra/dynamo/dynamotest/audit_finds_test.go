@@ -228,9 +228,19 @@ func TestTheAuditFindsEachKindThatIsPlanted(t *testing.T) {
 		{"a claimed ID was made free by hand", func(s *auditStage) string {
 			c := s.claim(order(2, ""))
 			s.sweep() // its chunk is passed
-			s.change(idItem(c.IDs[0]), func(it dynamo.Item) { it[dynamo.AttrState] = dynamo.StateFree; delete(it, dynamo.AttrToken) })
+			s.change(idItem(c.IDs[0]), func(it dynamo.Item) {
+				it[dynamo.AttrState] = dynamo.StateFree
+				for _, attr := range []string{dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy} {
+					delete(it, attr)
+				}
+			})
 			return string(c.IDs[0])
 		}, alloc.FindUnlisted, alloc.RemedyRebuild, nil},
+		{"a claimed ID was made free by hand, and has its owner still", func(s *auditStage) string {
+			id := s.claim(order(1, "")).IDs[0]
+			s.set(idItem(id), dynamo.AttrState, dynamo.StateFree)
+			return string(id)
+		}, alloc.FindDamagedID, alloc.RemedyNone, nil},
 		{"an ID that no chunk has counted", func(s *auditStage) string {
 			it := s.mem.Item(idItem("id-7"))
 			it["pk"] = idItem("by-hand").PK
