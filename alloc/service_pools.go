@@ -94,6 +94,18 @@ func (s *Service) Pools(ctx context.Context, c Cursor, limit int) (pools []PoolS
 	return s.statuses(ctx, found), next, nil
 }
 
+// PoolNames is Pools without their levels: names alone, at one read a page.
+func (s *Service) PoolNames(ctx context.Context, c Cursor, limit int) (names []PoolName, next Cursor, err error) {
+	look := func(p Pool) entry[PoolName] {
+		return entry[PoolName]{position: p.Name, name: string(p.Name), hidden: p.State == PoolDeleted}
+	}
+	found, next, err := readable(ctx, s, listPools, c, limit, s.store.ListPools, look)
+	for _, p := range found {
+		names = append(names, p.Name)
+	}
+	return names, next, err
+}
+
 // levelReaders is how many levels are read at once.
 const levelReaders = 8
 

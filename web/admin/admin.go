@@ -45,16 +45,18 @@ func (d *dashboard) screens() []screen {
 		{"/{$}", d.overview},
 		{"/pools", d.poolsPage},
 		{"/pools/{pool}", d.poolPage},
+		{"/pools/{pool}/ids", d.inspect},
 		{"/sequences", d.sequencesPage},
 		{"/sequences/{sequence}", d.sequencePage},
 		{"/jobs", d.jobsPage},
+		{"/find", d.find},
 		{"/jobs/{job}", d.jobPage},
 	}
 }
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.sequenceActions(), d.sequenceFormActions(), d.jobActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.jobActions())
 }
 
 type dashboard struct {

@@ -98,6 +98,8 @@ var said = map[string]string{
 	"paused":           "The pool is paused: nobody gets an ID of it until it is resumed. It takes effect everywhere within 30 seconds.",
 	"resumed":          "The pool is active again. It takes effect everywhere within 30 seconds.",
 	"draining":         "The pool is draining: claims go on, and nothing is added.",
+	"id-released":      "The ID is released. It is on its way back, and can be claimed again after the schedule's next run.",
+	"id-retired":       "The ID is retired. Nobody ever gets it again.",
 	"pool-created":     "The pool was created. It is empty: seed it, or let its generator fill it.",
 	"pool-changed":     "The pool was changed. It takes effect everywhere within 30 seconds.",
 	"sequence-created": "The sequence was created.",

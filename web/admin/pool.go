@@ -51,11 +51,12 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 
 // poolButtons are the steps that whoever asks may take.
 func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templates.Link) {
+	buttons = append(buttons, templates.Link{Text: "Look up ID", Href: poolAddress(p.Name) + "/ids"})
 	if !d.readOnly && may(r, alloc.ActionManage, string(p.Name)) {
 		buttons = append(buttons, templates.Link{Text: "Edit pool", Href: poolAddress(p.Name) + "/edit"})
 	}
 	for _, s := range poolSteps {
-		if p.State != s.to && !d.readOnly && may(r, alloc.ActionManage, string(p.Name)) {
+		if p.State != s.to && !d.readOnly && may(r, s.need, string(p.Name)) {
 			buttons = append(buttons, templates.Link{Text: s.button, Href: poolAddress(p.Name) + "/" + s.segment})
 		}
 	}

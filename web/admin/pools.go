@@ -14,19 +14,19 @@ import (
 )
 
 var poolSteps = []stateStep[alloc.PoolState]{
-	{segment: "pause", to: alloc.PoolPaused, button: "Pause pool", title: "Pause the pool %s", done: "paused", method: http.MethodPost, effect: []string{
+	{segment: "pause", need: alloc.ActionOperate, to: alloc.PoolPaused, button: "Pause pool", title: "Pause the pool %s", done: "paused", method: http.MethodPost, effect: []string{
 		"Claims are refused with pool_paused until somebody resumes it; a repeat of an earlier claim still gets its answer.",
 		"What is claimed or held stays so, and can be confirmed, released and retired.",
 		"Every environment knows it within 30 seconds.",
 	}},
-	{segment: "resume", to: alloc.PoolActive, button: "Resume pool", title: "Resume the pool %s", done: "resumed", method: http.MethodPost, effect: []string{
+	{segment: "resume", need: alloc.ActionOperate, to: alloc.PoolActive, button: "Resume pool", title: "Resume the pool %s", done: "resumed", method: http.MethodPost, effect: []string{
 		"Claims are served again, in every environment within 30 seconds.",
 	}},
-	{segment: "drain", to: alloc.PoolDraining, button: "Drain pool", title: "Drain the pool %s", done: "draining", method: http.MethodPost, effect: []string{
+	{segment: "drain", need: alloc.ActionManage, to: alloc.PoolDraining, button: "Drain pool", title: "Drain the pool %s", done: "draining", method: http.MethodPost, effect: []string{
 		"Claims go on until nothing is left, and nothing is added: seeding and refilling are refused.",
 		"It can be resumed at any time.",
 	}},
-	{segment: "delete", to: alloc.PoolDeleted, button: "Delete pool", title: "Delete the pool %s", done: "deleted", danger: true, method: http.MethodDelete, effect: []string{
+	{segment: "delete", need: alloc.ActionManage, to: alloc.PoolDeleted, button: "Delete pool", title: "Delete the pool %s", done: "deleted", danger: true, method: http.MethodDelete, effect: []string{
 		"Nobody can claim an ID of it any more. This cannot be undone.",
 		"Its name stays taken for ever, so that no ID of it can ever be handed out a second time.",
 		"What was claimed can still be confirmed, released or retired by its owner.",
@@ -38,7 +38,7 @@ func (d *dashboard) poolActions() []action {
 	var all []action
 	for _, s := range poolSteps {
 		all = append(all, action{
-			path: "/pools/{pool}/" + s.segment, verb: "pool." + s.segment, need: alloc.ActionManage,
+			path: "/pools/{pool}/" + s.segment, verb: "pool." + s.segment, need: s.need,
 			propose: func(r *http.Request) (proposal, error) { return d.proposePoolState(r, s) },
 			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
 				name := alloc.PoolName(p.Name)

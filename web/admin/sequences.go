@@ -15,14 +15,14 @@ import (
 )
 
 var sequenceSteps = []stateStep[alloc.SequenceState]{
-	{segment: "pause", to: alloc.SequencePaused, button: "Pause sequence", title: "Pause the sequence %s", done: "sequence-paused", method: http.MethodPost, effect: []string{
+	{segment: "pause", need: alloc.ActionOperate, to: alloc.SequencePaused, button: "Pause sequence", title: "Pause the sequence %s", done: "sequence-paused", method: http.MethodPost, effect: []string{
 		"Leases are refused with sequence_paused until somebody resumes it.",
 		"Numbers that environments have leased already, to answer next from memory, may still be given for up to 30 seconds.",
 	}},
-	{segment: "resume", to: alloc.SequenceActive, button: "Resume sequence", title: "Resume the sequence %s", done: "sequence-resumed", method: http.MethodPost, effect: []string{
+	{segment: "resume", need: alloc.ActionOperate, to: alloc.SequenceActive, button: "Resume sequence", title: "Resume the sequence %s", done: "sequence-resumed", method: http.MethodPost, effect: []string{
 		"Leases are served again, in every environment within 30 seconds.",
 	}},
-	{segment: "delete", to: alloc.SequenceDeleted, button: "Delete sequence", title: "Delete the sequence %s", done: "sequence-deleted", danger: true, method: http.MethodDelete, effect: []string{
+	{segment: "delete", need: alloc.ActionManage, to: alloc.SequenceDeleted, button: "Delete sequence", title: "Delete the sequence %s", done: "sequence-deleted", danger: true, method: http.MethodDelete, effect: []string{
 		"Nobody can lease a number of it any more. This cannot be undone.",
 		"Its name stays taken for ever, so that no number of it can ever be handed out a second time.",
 	}},
@@ -33,7 +33,7 @@ func (d *dashboard) sequenceActions() []action {
 	var all []action
 	for _, s := range sequenceSteps {
 		all = append(all, action{
-			path: "/sequences/{sequence}/" + s.segment, verb: "sequence." + s.segment, need: alloc.ActionManage,
+			path: "/sequences/{sequence}/" + s.segment, verb: "sequence." + s.segment, need: s.need,
 			propose: func(r *http.Request) (proposal, error) { return d.proposeSequenceState(r, s) },
 			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
 				name := alloc.SequenceName(p.Name)
@@ -101,12 +101,14 @@ func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
 }
 
 func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons []templates.Link) {
-	if d.readOnly || !may(r, alloc.ActionManage, string(q.Name)) {
+	if d.readOnly {
 		return nil
 	}
-	buttons = append(buttons, templates.Link{Text: "Edit sequence", Href: sequenceAddress(q.Name) + "/edit"})
+	if may(r, alloc.ActionManage, string(q.Name)) {
+		buttons = append(buttons, templates.Link{Text: "Edit sequence", Href: sequenceAddress(q.Name) + "/edit"})
+	}
 	for _, s := range sequenceSteps {
-		if q.State != s.to && q.CheckTo(s.to) == nil {
+		if may(r, s.need, string(q.Name)) && q.State != s.to && q.CheckTo(s.to) == nil {
 			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment})
 		}
 	}

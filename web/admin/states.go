@@ -20,6 +20,7 @@ func (d *dashboard) createButton(r *http.Request, what string) []templates.Link 
 type stateStep[S ~string] struct {
 	segment string // of the path: "pause"
 	to      S
+	need    alloc.Action
 	button  string
 	title   string // with the name
 	done    string // word of said
