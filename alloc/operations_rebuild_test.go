@@ -27,7 +27,7 @@ var rebuildOperations = map[string]operation{
 		return err
 	}},
 	"ApplyRebuild": {need: alloc.ActionManage, on: string(planned), record: "sequence.apply-rebuild", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.ApplyRebuild(ctx, planned, planID)
+		_, err := s.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: planned, Plan: planID})
 		return err
 	}},
 	"ResumeRebuild": {need: alloc.ActionManage, on: string(verified), record: "sequence.resume-rebuild", run: func(ctx context.Context, s *alloc.Service) error {

@@ -50,6 +50,8 @@ type Rebuild struct {
 	Margin   Count     // numbers that are left out above the highest source
 	Since    time.Time // what was leased after this may be missing from the ledger, as after a restore; zero for nothing
 	Share    int       // percent of the callers that are served first
+	Base     Number    // where an earlier plan that was applied has put the counter: all below is used or given up; 0 for none
+	Replaces string    // the plan that was applied, and in whose place this one is planned; "" for none
 
 	HasReported bool
 	Ledger      LedgerSum // what was read of the ledger, up to its Mark
@@ -87,6 +89,7 @@ const (
 	SourceReported SourceKind = "reported" // by the operator or an importing system
 	SourceMark     SourceKind = "mark"     // the high-water mark, which is kept apart
 	SourceSamples  SourceKind = "samples"  // the newest sample of the sequence
+	SourceRebuild  SourceKind = "rebuild"  // where the rebuild before has put the counter; see Rebuild.Base
 	SourceWindow   SourceKind = "window"   // what may have been leased since Rebuild.Since, by the highest rate known, doubled
 )
 
@@ -146,8 +149,8 @@ type Rebuilds interface {
 	WalkLedger(ctx context.Context, name SequenceName, mark string, limit int) (page []LeaseRecord, next string, err error)
 
 	// Freeze makes the sequence frozen by the rebuild, so that no lease raises the counter any more, and returns it as it was before. A
-	// repeat is a success, and returns the state before as the one that it was. One whose head is lost or damaged is frozen by that alone; it is returned as stopped. CodeRebuildStep where another
-	// rebuild has frozen it; CodeSequenceNotFound, CodeSequenceDeleted.
+	// repeat is a success, and returns the state before as the one that it was. One whose head is lost or damaged is frozen by that alone; it is returned as stopped. One that resumes after another rebuild is
+	// frozen again, from SequenceResuming. CodeRebuildStep where another rebuild has frozen it; CodeSequenceNotFound, CodeSequenceDeleted.
 	Freeze(ctx context.Context, name SequenceName, rebuild JobID) (was Sequence, err error)
 
 	// Restart puts the counter to o.Next in the epoch o.To, if it is in o.From or lost as o says, and makes a lost head anew. The
@@ -160,13 +163,27 @@ type Rebuilds interface {
 	Thaw(ctx context.Context, name SequenceName, rebuild JobID, to SequenceState, share int) (Sequence, error)
 }
 
-// RebuildRequest asks for a plan.
+// RebuildRequest asks for a plan. What it does not say stays as it was said before, where it goes on with a plan that was not applied, or
+// replaces one that was.
 type RebuildRequest struct {
 	Sequence    SequenceName
 	Why         string
 	Reported    Number // highest number that is used, by what the operator or an importing system knows; with HasReported
 	HasReported bool
-	Margin      Count          // 0 for DefaultMargin; at most MaxMargin
-	Since       time.Time      // see Rebuild.Since
-	Config      SequenceConfig // for a sequence whose head is lost, without a copy; zero for none
+	NoReported  bool           // what was reported before does not count any more
+	Margin      Count          // 0 for not said, which is DefaultMargin at first; at most MaxMargin
+	Since       time.Time      // see Rebuild.Since; zero for not said. What is said for a plan counts no more once that was applied: Rebuild.Base has it
+	NoSince     bool           // what was said of that before does not count any more
+	Config      SequenceConfig // for a sequence whose head is lost, without a copy; zero for not said
+
+	// Replaces is the ID of a plan that was applied, and that this one is to replace before all callers are served; "" for none. The sequence is
+	// frozen again, and stays closed until the new plan was verified.
+	Replaces string
+}
+
+// RebuildApproval says that a plan may be carried out.
+type RebuildApproval struct {
+	Sequence SequenceName
+	Plan     string // the ID of the plan that was looked at
+	Exhausts bool   // it may leave nothing to anybody: see Rebuild.Exhausts
 }

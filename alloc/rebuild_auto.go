@@ -32,7 +32,7 @@ func (r Rebuild) doubt() string {
 		return several(l.Overlaps, "proven lease overlaps another", "proven leases overlap others")
 	case l.Damaged > 0:
 		return several(l.Damaged, "entry of the ledger cannot be read", "entries of the ledger cannot be read")
-	case r.Plan.Next > r.Config.Limit:
+	case r.Exhausts():
 		return "the sequence would have no number left"
 	case !r.agrees():
 		return "no two sources beside the counter agree"
@@ -107,7 +107,7 @@ func (b rebuilding) stepAuto(ctx context.Context, r Rebuild) (Rebuild, error) {
 		if doubt := r.doubt(); doubt != "" {
 			return b.cancelled(ctx, ActionTend, r.Sequence, fmt.Sprintf("not rebuilt without being asked: %s", doubt))
 		}
-		return b.applied(ctx, ActionTend, r.Sequence, r.Plan.ID)
+		return b.applied(ctx, ActionTend, RebuildApproval{Sequence: r.Sequence, Plan: r.Plan.ID})
 	case RebuildApplied:
 		return b.goOn(ctx, r)
 	case RebuildVerified:

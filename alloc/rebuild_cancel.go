@@ -36,7 +36,7 @@ func (b rebuilding) cancel(ctx context.Context, r Rebuild, why string) (Rebuild,
 	case "":
 		return r, r.notAtStep("is not on; there is nothing to cancel")
 	default:
-		return r, r.notAtStep("was applied, and cannot be cancelled any more; resume it, or plan another after that")
+		return r, r.notAtStep("was applied, and cannot be cancelled any more; resume it, or plan another that replaces %q", r.Plan.ID)
 	}
 	return r, b.letGo(ctx, r)
 }

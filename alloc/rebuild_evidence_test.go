@@ -154,7 +154,7 @@ func TestALostHeadIsMadeAnewOfItsCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ApplyRebuild(w.ctx, period, p.Plan.ID); err != nil {
+	if _, err := w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: period, Plan: p.Plan.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.ResumeRebuild(w.ctx, period, 100); err != nil {
@@ -246,7 +246,7 @@ func TestAPlanNeverWraps(t *testing.T) {
 		case p.Plan.Next <= limit && p.Plan.Next != p.Plan.Floor+alloc.Number(p.Margin):
 			rt.Fatalf("the plan is %+v, want the margin of %d", p.Plan, p.Margin)
 		}
-		w.apply(p.Plan.ID)
+		w.approve(alloc.RebuildApproval{Plan: p.Plan.ID, Exhausts: p.Exhausts()})
 		w.resume(100, alloc.RebuildDone)
 		r, err := w.Lease(w.ctx, alloc.LeaseRequest{Sequence: orders, Count: 1})
 		switch {

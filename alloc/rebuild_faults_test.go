@@ -32,14 +32,15 @@ func everyCut(t *testing.T, do func(t *testing.T, w *wreck)) {
 						w.watch()
 						harm(w)
 						n := 0
-						w.store.SetPlan(func(alloctest.Call) alloctest.Fault {
+						w.fault = func(alloctest.Call) alloctest.Fault {
 							n++
 							if n == at+1 || forGood && n > at {
 								hit = true
 								return fault
 							}
 							return alloctest.Pass
-						})
+						}
+						w.store.SetPlan(w.fault)
 						do(t, w)
 					})
 					if !hit || t.Failed() {
@@ -63,7 +64,7 @@ func allSteps(ctx context.Context, s *alloc.Service) error {
 		}
 	}
 	if r.Step == alloc.RebuildPlanned || r.Step == alloc.RebuildApplied {
-		if r, err = s.ApplyRebuild(ctx, orders, r.Plan.ID); err != nil {
+		if r, err = s.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: orders, Plan: r.Plan.ID}); err != nil {
 			return err
 		}
 	}

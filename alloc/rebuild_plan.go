@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,10 +10,12 @@ import (
 
 // PlanRebuild begins the rebuild of a sequence, or goes on with the one that is on: it freezes the sequence, gathers what every source says, and
 // makes the plan. Where a long ledger takes more than the time of the request, the step is RebuildGathering still; the same request, or the schedule, goes
-// on. The same request again gives the same plan; another one makes a new plan, as long as none was applied. One that
+// on. The same request again gives the same plan; another one makes a new plan, as long as none was applied. In the place of one that was applied, and
+// with which not all callers are served yet, there is a new one only by RebuildRequest.Replaces: so a request that comes late closes nothing. A rebuild that
 // the schedule has begun by itself is in the hand of who asks from then on. Where the plan is refused the sequence is as it was
-// before. Needs ActionManage. CodeSequenceNotFound, CodeSequenceDeleted, CodeInvalidRequest, CodeInvalidConfig; CodeNoEvidence where the counter
-// alone is known; CodeRebuildStep where it was applied already; CodePlanChanged where somebody asks for another plan at the same time.
+// before; but stopped, where one that was applied was to be replaced. Needs ActionManage. CodeSequenceNotFound, CodeSequenceDeleted, CodeInvalidRequest, CodeInvalidConfig; CodeNoEvidence where the counter
+// alone is known; CodeRebuildStep where it was applied already; CodePlanChanged where somebody asks for another plan at the same
+// time, or Replaces is not the plan that was applied last.
 func (s *Service) PlanRebuild(ctx context.Context, r RebuildRequest) (Rebuild, error) {
 	defer s.segments.forget(r.Sequence) // after a failure too: the outcome may be unknown
 	b, done := s.rebuildingOf(ctx)
@@ -22,18 +25,15 @@ func (s *Service) PlanRebuild(ctx context.Context, r RebuildRequest) (Rebuild, e
 
 // planned is PlanRebuild with its record.
 func (b rebuilding) planned(ctx context.Context, need Action, r RebuildRequest) (Rebuild, error) {
-	if r.Margin == 0 {
-		r.Margin = DefaultMargin
-	}
 	r.Since = wholeSeconds(r.Since)
 	return b.administerRebuild(ctx, need, r.Sequence, "plan-rebuild", func(st *step) {
-		st.detail, st.reason = r.words, said(&r.Why)
-	}, func() (Rebuild, error) { return b.plan(ctx, r) })
+		st.detail, st.reason = func() string { return r.words() }, said(&r.Why)
+	}, func() (Rebuild, error) { return b.plan(ctx, &r) })
 }
 
 // words says in words what is asked for, for the trail.
 func (r RebuildRequest) words() string {
-	words := []string{fmt.Sprintf("margin %d", r.Margin)}
+	words := []string{fmt.Sprintf("margin %d", cmp.Or(r.Margin, DefaultMargin))}
 	if r.HasReported {
 		words = append(words, fmt.Sprintf("reported %d", r.Reported))
 	}
@@ -43,25 +43,50 @@ func (r RebuildRequest) words() string {
 	if r.Config != (SequenceConfig{}) {
 		words = append(words, r.Config.words())
 	}
+	if r.Replaces != "" {
+		words = append(words, "in the place of the plan "+quoteShort(r.Replaces))
+	}
 	return strings.Join(words, ", ")
 }
 
-func (b rebuilding) plan(ctx context.Context, r RebuildRequest) (Rebuild, error) {
+// plan makes the plan, and fills in what the request did not say.
+func (b rebuilding) plan(ctx context.Context, r *RebuildRequest) (Rebuild, error) {
 	e, err := b.store.Evidence(ctx, r.Sequence)
 	if err != nil {
 		return Rebuild{}, err
 	}
-	if r, err = r.checked(e, b.now()); err != nil {
-		return Rebuild{}, err
-	}
+	said := *r
 	asked := false // the record has this request
 	return b.steps(ctx, r.Sequence, func(now Rebuild) (Rebuild, error) {
-		begun, err := b.begun(ctx, now, r, &asked)
+		asks, err := said.after(now).checked(e, b.now())
+		if err != nil {
+			return Rebuild{}, err
+		}
+		*r = asks
+		begun, err := b.begun(ctx, now, asks, &asked)
 		if err != nil {
 			return Rebuild{}, err
 		}
 		return b.gather(ctx, begun)
 	})
+}
+
+// after fills in what was said before of the rebuild that the request goes on with, or of the one that it replaces.
+func (r RebuildRequest) after(now Rebuild) RebuildRequest {
+	if goesOn := now.isToPlan(); goesOn || r.Replaces != "" && now.isApplied() {
+		if !r.HasReported && !r.NoReported {
+			r.Reported, r.HasReported = now.Reported, now.HasReported
+		}
+		if goesOn && r.Since.IsZero() && !r.NoSince {
+			r.Since = now.Since
+		}
+		if r.Config == (SequenceConfig{}) {
+			r.Config = now.Config
+		}
+		r.Margin = cmp.Or(r.Margin, now.Margin)
+	}
+	r.Margin = cmp.Or(r.Margin, DefaultMargin)
+	return r
 }
 
 // checked refuses a request that cannot be right by what is known of the sequence, and fills in its configuration: the one given counts only where
@@ -79,7 +104,7 @@ func (r RebuildRequest) checked(e Evidence, now time.Time) (RebuildRequest, erro
 	case e.Configured:
 		r.Config = e.Sequence.Config
 	case r.Config == (SequenceConfig{}):
-		return r, Errorf(CodeInvalidConfig, "the configuration of the sequence %q is lost; say with the request how it is to be, its limit not below any number that was ever used", r.Sequence)
+		return r, Errorf(CodeInvalidConfig, "the configuration of the sequence %q is lost; say in config how it is to be, its limit not below any number that was ever used ({} for the defaults)", r.Sequence)
 	}
 	if !e.Configured {
 		r.Config = r.Config.WithDefaults()
@@ -104,7 +129,11 @@ func (r RebuildRequest) checked(e Evidence, now time.Time) (RebuildRequest, erro
 func (b rebuilding) begun(ctx context.Context, r Rebuild, asks RebuildRequest, asked *bool) (Rebuild, error) {
 	var to Rebuild
 	switch {
-	case r.Step != RebuildGathering && r.Step != RebuildPlanned:
+	case asks.Replaces != "" && asks.Replaces != r.replaceable():
+		return Rebuild{}, Errorf(CodePlanChanged, "the plan %s is not the one of the sequence %q that was applied last, so nothing replaces it; look at the rebuild as it is now", quoteShort(asks.Replaces), asks.Sequence)
+	case r.isApplied() && asks.Replaces != "" && !r.Step.Ended():
+		to = b.replacing(r, asks)
+	case !r.isToPlan():
 		if err := b.checkFree(ctx, r); err != nil {
 			return Rebuild{}, err
 		}
@@ -130,14 +159,14 @@ func (b rebuilding) checkFree(ctx context.Context, r Rebuild) error {
 	case r.Step.Ended():
 		return nil
 	case r.Step == RebuildApplied:
-		return r.notAtStep("was applied, and is to be verified; apply its plan once more, that goes on with it")
+		return r.notAtStep("was applied, and is to be verified; apply its plan once more, that goes on with it; or plan another that replaces %q", r.Plan.ID)
 	}
 	e, err := b.store.Evidence(ctx, r.Sequence)
 	switch q := e.Sequence; {
 	case err != nil:
 		return err
 	case e.Counter && q.Rebuild == r.ID && (q.State == SequenceFrozen || q.State == SequenceResuming):
-		return r.notAtStep("was applied; resume the sequence for all first, then plan another")
+		return r.notAtStep("was applied; resume the sequence for all first, then plan another; or plan one now that replaces %q: that closes the sequence again", r.Plan.ID)
 	}
 	return nil // it was stopped again since
 }
@@ -147,12 +176,52 @@ func (b rebuilding) newRebuild(r Rebuild, asks RebuildRequest) Rebuild {
 	at := b.second()
 	to := Rebuild{
 		Sequence: asks.Sequence, ID: newJobID("", b.now()), Step: RebuildGathering, By: b.by, Why: asks.Why, Auto: b.auto, Started: at, Autos: r.lately(at),
+		Base: r.base(),
 	}
 	if b.auto {
 		to.Autos = append(to.Autos, at)
 	}
 	to.request(asks)
 	return to.noting(at, "begun by %s", b.by)
+}
+
+// replacing is the rebuild that plans anew in the place of a plan that was applied. It counts as applied itself: the sequence is closed
+// until it was verified.
+func (b rebuilding) replacing(r Rebuild, asks RebuildRequest) Rebuild {
+	at := b.second()
+	to := b.anew(r)
+	to.By, to.Why, to.Auto, to.Started = b.by, asks.Why, b.auto, at // what is leased until it is frozen again counts too
+	to.Share, to.Resumed, to.Base = 0, time.Time{}, r.base()
+	to.request(asks)
+	return to.noting(at, "planned anew by %s: %s", b.by, asks.words())
+}
+
+// isToPlan reports whether the rebuild is on, and has no plan yet that was applied.
+func (r Rebuild) isToPlan() bool { return r.Step == RebuildGathering || r.Step == RebuildPlanned }
+
+// isApplied reports whether the plan that it has was applied.
+func (r Rebuild) isApplied() bool {
+	switch r.Step {
+	case RebuildApplied, RebuildVerified, RebuildResuming, RebuildDone:
+		return true
+	}
+	return false
+}
+
+// replaceable is the plan that a new one may replace: the one that was applied, also when it is being replaced already.
+func (r Rebuild) replaceable() string {
+	if r.isApplied() {
+		return r.Plan.ID
+	}
+	return r.Replaces
+}
+
+// base is where the counter was put last, with Base of what comes after the rebuild; 0 for nowhere.
+func (r Rebuild) base() Number {
+	if r.isApplied() {
+		return max(r.Base, r.Plan.Next)
+	}
+	return r.Base
 }
 
 // lately is when the schedule began one by itself, within the day before.
@@ -179,6 +248,9 @@ func (b rebuilding) askedAnew(r Rebuild, asks RebuildRequest) Rebuild {
 // request takes the request over.
 func (r *Rebuild) request(asks RebuildRequest) {
 	r.Reported, r.HasReported, r.Margin, r.Since, r.Config = asks.Reported, asks.HasReported, asks.Margin, asks.Since, asks.Config
+	if asks.Replaces != "" {
+		r.Replaces = asks.Replaces
+	}
 }
 
 // asks reports whether the rebuild is what the request asks for.
@@ -198,5 +270,5 @@ func (s *Service) Rebuild(ctx context.Context, name SequenceName) (Rebuild, erro
 	if _, err := s.store.Evidence(ctx, name); err != nil {
 		return Rebuild{}, err
 	}
-	return Rebuild{}, Errorf(CodeRebuildStep, "the sequence %q was never rebuilt", name)
+	return Rebuild{}, r.neverBegun()
 }

@@ -84,6 +84,7 @@ func (c *chaos) ask(rt *rapid.T) alloc.RebuildRequest {
 	return alloc.RebuildRequest{
 		Sequence: orders, Margin: alloc.Count(rapid.SampledFrom([]int{0, 1, 50}).Draw(rt, "margin")), Config: chaosConfig,
 		HasReported: true, // nothing above the first, as far as the operator knows
+		Replaces:    rapid.SampledFrom([]string{"", c.plan}).Draw(rt, "replaces"),
 	}
 }
 
@@ -98,9 +99,9 @@ func (c *chaos) rebuild(rt *rapid.T) {
 	case "plan":
 		r, err = s.PlanRebuild(ctx, c.ask(rt))
 	case "apply":
-		r, err = s.ApplyRebuild(ctx, orders, c.plan)
+		r, err = s.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: orders, Plan: c.plan})
 	case "resume":
-		r, err = s.ResumeRebuild(ctx, orders, rapid.SampledFrom([]int{0, 10, 100}).Draw(rt, "share"))
+		r, err = s.ResumeRebuild(ctx, orders, rapid.SampledFrom([]int{0, 10, 60, 100}).Draw(rt, "share"))
 	case "cancel":
 		r, err = s.CancelRebuild(ctx, orders)
 	case "look":
@@ -168,7 +169,7 @@ func (c *chaos) recover(rt *rapid.T) {
 			}
 		}
 		if r.Step == alloc.RebuildPlanned || r.Step == alloc.RebuildApplied {
-			if r, err = c.ApplyRebuild(c.ctx, orders, r.Plan.ID); err != nil {
+			if r, err = c.ApplyRebuild(c.ctx, alloc.RebuildApproval{Sequence: orders, Plan: r.Plan.ID}); err != nil {
 				continue // the plan is another by now
 			}
 		}

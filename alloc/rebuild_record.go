@@ -81,6 +81,11 @@ func (r Rebuild) notAtStep(format string, args ...any) error {
 	return Errorf(CodeRebuildStep, "the rebuild of the sequence %q %s", r.Sequence, fmt.Sprintf(format, args...))
 }
 
+// neverBegun refuses what needs a rebuild where there never was one.
+func (r Rebuild) neverBegun() error {
+	return Errorf(CodeRebuildStep, "the sequence %q was never rebuilt; plan that first, if its counter is lost or wrong", r.Sequence)
+}
+
 // after is the state of the sequence when all are served again: one that was paused is so again.
 func (r Rebuild) after() SequenceState {
 	if r.Was == SequencePaused {

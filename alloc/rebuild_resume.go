@@ -7,7 +7,7 @@ import (
 )
 
 // ResumeRebuild serves a share of the callers, in percent: 0 for what the configuration says, 100 for all, with which the rebuild is done. It never serves fewer than
-// before. A sequence that was paused before it was rebuilt is paused again, and the rebuild is done with that. Needs ActionManage. CodeRebuildStep before it was verified, and
+// before: CodeRebuildStep where a share is given that is lower than what is served; of a rebuild that is done any share is a repeat. A sequence that was paused before it was rebuilt is paused again, and the rebuild is done with that. Needs ActionManage. CodeRebuildStep before it was verified, and
 // where the sequence has stopped again.
 func (s *Service) ResumeRebuild(ctx context.Context, name SequenceName, share int) (Rebuild, error) {
 	defer s.segments.changed(name)
@@ -34,14 +34,18 @@ func (b rebuilding) resumed(ctx context.Context, need Action, name SequenceName,
 }
 
 func (b rebuilding) resume(ctx context.Context, r Rebuild, share int) (Rebuild, error) {
-	switch r.Step {
-	case RebuildDone:
+	switch {
+	case r.Step == RebuildResuming && 0 < share && share < r.Share:
+		return r, r.notAtStep("serves %d in 100 callers, and none of these is turned away again; give a share that is not lower, or pause the sequence to serve nobody", r.Share)
+	case r.Step == RebuildDone:
 		_, err := b.store.Thaw(ctx, r.Sequence, r.ID, r.after(), 0)
 		if Is(err, CodeRebuildStep) { // it has been rebuilt by another since
 			err = nil
 		}
 		return r, err
-	case RebuildVerified, RebuildResuming:
+	case r.Step == RebuildVerified, r.Step == RebuildResuming:
+	case r.Step == "":
+		return r, r.neverBegun()
 	default:
 		return r, r.notAtStep("is not verified, so nobody is served; apply its plan first")
 	}
@@ -60,6 +64,40 @@ func (b rebuilding) resume(ctx context.Context, r Rebuild, share int) (Rebuild, 
 		}
 	}
 	return r, b.serve(ctx, r)
+}
+
+// pauseRebuilt ends the rebuild of a sequence at which it was verified, or a share of the callers is served: nobody is, and the rebuild is done with
+// that, as that of a sequence which was paused before. It is a part of SetSequenceState.
+func (s *Service) pauseRebuilt(ctx context.Context, name SequenceName, from Version) error {
+	b, done := s.rebuildingOf(ctx)
+	defer done()
+	q, err := s.store.Sequence(ctx, name)
+	if err == nil && from != 0 && q.Version != from {
+		err = VersionMismatch("sequence", string(name), q.Version)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = b.steps(ctx, name, func(r Rebuild) (Rebuild, error) {
+		q, err := s.store.Sequence(ctx, name)
+		switch {
+		case err != nil:
+			return Rebuild{}, err
+		case q.Rebuild == "" || q.Rebuild != r.ID: // it is not in hand any more
+			return r, nil
+		case r.Step != RebuildVerified && r.Step != RebuildResuming && r.Step != RebuildDone:
+			return r, q.CheckTo(SequencePaused)
+		}
+		if r.Was != SequencePaused || r.Step != RebuildDone {
+			to := r
+			to.Step, to.Was = RebuildDone, SequencePaused
+			if r, err = b.change(ctx, r, to.noting(b.second(), "paused by %s, and done with that", b.by)); err != nil {
+				return Rebuild{}, err
+			}
+		}
+		return r, b.serve(ctx, r)
+	})
+	return err
 }
 
 // serve makes the sequence serve whom the record says.

@@ -53,7 +53,7 @@ func (b rebuilding) weigh(ctx context.Context, r Rebuild) (Rebuild, error) {
 
 // sources is what each source says, in the order in which they are shown.
 func (r Rebuild) sources(e Evidence, m memory) []Source {
-	all := []Source{r.byCounter(e), r.byLedger(), {Kind: SourceReported, Known: r.HasReported, Last: r.Reported}, byMark(e), r.bySamples(m, e)}
+	all := []Source{r.byCounter(e), r.byLedger(), {Kind: SourceReported, Known: r.HasReported, Last: r.Reported}, byMark(e), r.bySamples(m, e), r.byRebuild()}
 	return append(all, r.byWindow(all, m))
 }
 
@@ -104,6 +104,15 @@ func (r Rebuild) bySamples(m memory, e Evidence) Source {
 	return s
 }
 
+// byRebuild is what an earlier rebuild has decided. What was said for that one is in it.
+func (r Rebuild) byRebuild() Source {
+	s := Source{Kind: SourceRebuild}
+	if r.Base > 0 {
+		s.Known, s.Last, s.Note = true, r.Base-1, "up to there a plan that was applied before has given up what it did not know to be used"
+	}
+	return s
+}
+
 // byWindow is what may have been leased since the time from which on the ledger may miss entries, up to when the sequence was
 // frozen: twice what the highest known rate makes of it.
 func (r Rebuild) byWindow(others []Source, m memory) Source {
@@ -135,7 +144,7 @@ func highest(sources []Source) (last Number, known bool) {
 func (r Rebuild) makePlan(e Evidence, m memory) (RebuildPlan, error) {
 	l := r.Ledger
 	known := l.Entries > 0 && !l.isBlind() || e.Marked || m.sampled || r.HasReported
-	fresh := e.Counter && e.Sequence.Next == r.Config.Start && l.Entries+l.Damaged == 0 && !e.Marked
+	fresh := e.Counter && e.Sequence.Next == r.Config.Start && l.Entries+l.Damaged == 0 && !e.Marked && r.Base == 0
 	if !known && !fresh {
 		return RebuildPlan{}, Errorf(CodeNoEvidence,
 			"nothing but its counter tells which numbers of the sequence %q are used; report the highest that is known to you or to the system that uses them, and plan again", r.Sequence)

@@ -75,7 +75,7 @@ func TestTwoOperatorsRebuildTheSameThingOnce(t *testing.T) {
 		}
 	}
 	w.apply(first.Plan.ID)
-	applied, err := other.ApplyRebuild(w.of("ben"), orders, first.Plan.ID)
+	applied, err := other.ApplyRebuild(w.of("ben"), alloc.RebuildApproval{Sequence: orders, Plan: first.Plan.ID})
 	if err != nil || applied.Step != alloc.RebuildVerified {
 		t.Fatalf("applied by the second: %+v, %v", applied, err)
 	}
@@ -83,7 +83,7 @@ func TestTwoOperatorsRebuildTheSameThingOnce(t *testing.T) {
 	if again, err := other.ResumeRebuild(w.of("ben"), orders, 5); err != nil || again.Version != resumed.Version {
 		t.Fatalf("resumed once more: %+v, %v, want what it was", again, err)
 	}
-	if again, err := other.ApplyRebuild(w.of("ben"), orders, first.Plan.ID); err != nil || again.Version != resumed.Version {
+	if again, err := other.ApplyRebuild(w.of("ben"), alloc.RebuildApproval{Sequence: orders, Plan: first.Plan.ID}); err != nil || again.Version != resumed.Version {
 		t.Fatalf("applied once more: %+v, %v, want what it was", again, err)
 	}
 	if r := w.lease(1); r.Start != 1111 || r.Epoch != 2 {
@@ -107,13 +107,13 @@ func TestAnotherRequestMakesAnotherPlan(t *testing.T) {
 	if second.ID != first.ID || second.Plan.ID == first.Plan.ID || second.Plan.Floor != 5001 || second.Plan.Next != 5008 {
 		t.Errorf("the second plan is %+v of %+v, want another of the same rebuild, above 5000", second.Plan, first)
 	}
-	_, err := w.ApplyRebuild(w.ctx, orders, first.Plan.ID)
+	_, err := w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: first.Plan.ID})
 	wantCode(t, err, alloc.CodePlanChanged)
 	w.wantRefused(alloc.CodeSequenceStopped)
 	w.apply(second.Plan.ID)
 	_, err = w.PlanRebuild(w.ctx, alloc.RebuildRequest{Sequence: orders})
 	wantCode(t, err, alloc.CodeRebuildStep)
-	_, err = w.ApplyRebuild(w.ctx, orders, first.Plan.ID)
+	_, err = w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: first.Plan.ID})
 	wantCode(t, err, alloc.CodePlanChanged)
 }
 
@@ -128,7 +128,7 @@ func TestAStepBeforeItsTurnIsRefused(t *testing.T) {
 			case "plan":
 				_, err = w.PlanRebuild(w.ctx, alloc.RebuildRequest{Sequence: orders})
 			case "apply":
-				_, err = w.ApplyRebuild(w.ctx, orders, "plan")
+				_, err = w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: "plan"})
 			case "resume":
 				_, err = w.ResumeRebuild(w.ctx, orders, 10)
 			case "cancel":
@@ -180,7 +180,7 @@ func TestARebuildLeavesTheStateThatItFound(t *testing.T) {
 			}
 			w.wantState(state)
 		}
-		_, err := w.ApplyRebuild(w.ctx, orders, p.Plan.ID)
+		_, err := w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: p.Plan.ID})
 		wantCode(t, err, alloc.CodeRebuildStep)
 		w.apply(w.plan(alloc.RebuildRequest{}).Plan.ID)
 		if state == alloc.SequencePaused {
@@ -213,7 +213,7 @@ func TestADeletedSequenceIsNotRebuilt(t *testing.T) {
 		_, err := w.PlanRebuild(w.ctx, alloc.RebuildRequest{Sequence: orders})
 		wantCode(t, err, alloc.CodeSequenceDeleted)
 		if after == alloc.RebuildPlanned {
-			_, err = w.ApplyRebuild(w.ctx, orders, plan)
+			_, err = w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: plan})
 			wantCode(t, err, alloc.CodeSequenceDeleted)
 		}
 		if after == alloc.RebuildVerified || after == alloc.RebuildResuming {

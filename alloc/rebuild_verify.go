@@ -15,7 +15,7 @@ func (b rebuilding) verify(ctx context.Context, r Rebuild, q Sequence) (Rebuild,
 		case err != nil:
 			return Rebuild{}, err
 		case wrong != "":
-			return b.replan(ctx, r, wrong)
+			return b.replan(ctx, r, r.base(), wrong)
 		case len(tested) > 0:
 			to := r
 			to.Tested, to.Check = tested, LedgerSum{}
@@ -35,18 +35,22 @@ func (b rebuilding) verify(ctx context.Context, r Rebuild, q Sequence) (Rebuild,
 		case err != nil:
 			return Rebuild{}, err
 		case wrong != "":
-			return b.replan(ctx, r, wrong)
+			return b.replan(ctx, r, r.base(), wrong)
 		}
 		if r, err = b.change(ctx, r, to); err != nil {
 			return Rebuild{}, err
 		}
 	}
 	if n := len(r.Tested); n > 0 && (r.Check.Entries == 0 || r.Check.Highest < r.Tested[n-1]) {
-		return b.replan(ctx, r, "the ledger has not kept the numbers that were leased for the test")
+		return b.replan(ctx, r, r.base(), "the ledger has not kept the numbers that were leased for the test")
 	}
 	to := r
 	to.Step = RebuildVerified
-	return b.change(ctx, r, to.noting(b.second(), "verified against %s", several(r.Check.Entries, "entry of the ledger", "entries of the ledger")))
+	against := several(r.Check.Entries, "entry of the ledger", "entries of the ledger")
+	if len(r.Tested) == 0 {
+		against += ", " + notTested
+	}
+	return b.change(ctx, r, to.noting(b.second(), "verified against %s", against))
 }
 
 // test leases the test numbers, as many of them as the sequence has left, and returns the first and the last; none where it has none

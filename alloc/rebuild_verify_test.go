@@ -43,12 +43,12 @@ func TestAPlanThatTurnsOutToBeWrongIsMadeAnew(t *testing.T) {
 				w.lease(500)
 				return
 			}
-			_, err := w.ApplyRebuild(w.ctx, orders, p.Plan.ID)
+			_, err := w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: p.Plan.ID})
 			wantCode(t, err, alloc.CodePlanChanged)
 			w.wantRefused(alloc.CodeSequenceRebuilding, alloc.CodeSequenceStopped)
 			_, err = w.ResumeRebuild(w.ctx, orders, 100)
 			wantCode(t, err, alloc.CodeRebuildStep)
-			_, err = w.ApplyRebuild(w.ctx, orders, p.Plan.ID)
+			_, err = w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: p.Plan.ID})
 			wantCode(t, err, alloc.CodePlanChanged)
 			r, err := w.Rebuild(w.ctx, orders)
 			if err != nil || r.Step != alloc.RebuildPlanned || r.Plan.Floor <= c.end || r.Plan.Epoch <= p.Plan.Epoch {
@@ -67,7 +67,7 @@ func TestAWrongPlanNeverOpensTheSequence(t *testing.T) {
 	w.lease(100)
 	p := w.plan(alloc.RebuildRequest{})
 	w.late(1000, 1500)
-	_, err := w.ApplyRebuild(w.ctx, orders, p.Plan.ID)
+	_, err := w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: p.Plan.ID})
 	wantCode(t, err, alloc.CodePlanChanged)
 	if _, err := w.CancelRebuild(w.ctx, orders); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestAPlanIsForTheCounterThatItWasMadeFor(t *testing.T) {
 	w.watch()
 	p := w.plan(alloc.RebuildRequest{})
 	w.model.DropCounter(orders)
-	_, err := w.ApplyRebuild(w.ctx, orders, p.Plan.ID)
+	_, err := w.ApplyRebuild(w.ctx, alloc.RebuildApproval{Sequence: orders, Plan: p.Plan.ID})
 	wantCode(t, err, alloc.CodePlanChanged)
 	r, err := w.Rebuild(w.ctx, orders)
 	if err != nil || r.Step != alloc.RebuildPlanned || r.Epoch != 0 {
@@ -156,7 +156,9 @@ func TestALongLedgerIsReadInParts(t *testing.T) {
 		if r = goOn(); r.Step != alloc.RebuildPlanned || r.Ledger.Entries != entries || r.Plan.Floor != 2*entries+1 {
 			t.Fatalf("the rebuild is %+v, want it planned above the ledger", r)
 		}
-		apply := func(ctx context.Context) (alloc.Rebuild, error) { return w.ApplyRebuild(ctx, orders, r.Plan.ID) }
+		apply := func(ctx context.Context) (alloc.Rebuild, error) {
+			return w.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: orders, Plan: r.Plan.ID})
+		}
 		if r = hurry(apply); r.Step != alloc.RebuildApplied || len(r.Tested) != 2 {
 			t.Fatalf("in no time the rebuild is %+v", r)
 		}

@@ -21,6 +21,8 @@ type wreck struct {
 	model  *alloctest.Model
 	store  *alloctest.Faulty // between the Service and the model
 	leased []alloc.Range
+
+	fault func(alloctest.Call) alloctest.Fault // of everyCut
 }
 
 func newWreck(t testing.TB, config alloc.SequenceConfig) *wreck {
@@ -128,7 +130,13 @@ func (w *wreck) plan(r alloc.RebuildRequest) alloc.Rebuild {
 
 func (w *wreck) apply(plan string) alloc.Rebuild {
 	w.t.Helper()
-	r, err := w.ApplyRebuild(w.ctx, orders, plan)
+	return w.approve(alloc.RebuildApproval{Plan: plan})
+}
+
+func (w *wreck) approve(a alloc.RebuildApproval) alloc.Rebuild {
+	w.t.Helper()
+	a.Sequence = orders
+	r, err := w.ApplyRebuild(w.ctx, a)
 	if err != nil || r.Step != alloc.RebuildVerified {
 		w.t.Fatalf("applied: %+v, %v", r, err)
 	}

@@ -36,7 +36,8 @@ func (s *Service) ChangeSequence(ctx context.Context, name SequenceName, from Ve
 var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequencePaused: "pause", SequenceDeleted: "delete"}
 
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. It holds for Next in this process at once, in
-// others within 30 seconds. Needs ActionOperate to pause and resume, and ActionManage to delete.
+// others within 30 seconds. Pausing ends a rebuild that was verified: nobody is served, and when the sequence is resumed all are, whoever may do that. Needs
+// ActionOperate to pause and resume, and ActionManage to delete.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
 	return setState(ctx, s, aSequence, name, from, to, sequenceVerbs, s.store.Sequence,
 		func(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
@@ -45,6 +46,13 @@ func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from 
 				after = s.segments.changed
 			}
 			defer after(name) // after a failure too: the outcome may be unknown
+			q, err := s.store.SetSequenceState(ctx, name, from, to)
+			if to != SequencePaused || !Is(err, CodeSequenceRebuilding) {
+				return q, err
+			}
+			if err := s.pauseRebuilt(ctx, name, from); err != nil {
+				return Sequence{}, err
+			}
 			return s.store.SetSequenceState(ctx, name, from, to)
 		})
 }

@@ -111,6 +111,33 @@ var freezeCases = []testCase{
 		w.want(err, alloc.CodeRebuildStep, "Freeze of a sequence that was thawed after this rebuild")
 		equal(w, w.lease(w.open(), leaseOrder("s", 1)).Start, 100, "Start")
 	}},
+	{"another rebuild freezes a sequence that resumes after one, from the state resuming, and nothing of the first opens it", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		w.lease(w.open(), leaseOrder("s", 10))
+		w.freeze(w.open(), "s", "first")
+		w.restarted(w.open(), restartOrder("s", "first", 2, 100))
+		w.thaw(w.open(), "s", "first", alloc.SequenceResuming, 99)
+		warm := w.open()
+		if _, err := warm.Lease(w.Context(), leaseOrder("s", 1)); err != nil { // the process remembers the sequence, whether it serves this one or not
+			w.want(err, alloc.CodeSequenceResuming, "Lease of a sequence that resumes")
+		}
+		for range 2 {
+			equal(w, w.freeze(w.open(), "s", "second").State, alloc.SequenceResuming, "state that Freeze answers")
+		}
+		for _, s := range []alloc.Store{warm, w.open()} {
+			w.refuseLease(s, leaseOrder("s", 1), alloc.CodeSequenceRebuilding, "Lease of a sequence that is frozen again")
+		}
+		for _, to := range []alloc.SequenceState{alloc.SequenceActive, alloc.SequenceResuming, alloc.SequencePaused} {
+			_, err := w.open().Thaw(w.Context(), "s", "first", to, 50)
+			w.want(err, alloc.CodeRebuildStep, "Thaw by the first rebuild")
+		}
+		w.refuseRestart(restartOrder("s", "first", 3, 500), alloc.CodeRebuildStep, "by the first rebuild")
+		q := w.readSequence("s")
+		equal(w, q.State, alloc.SequenceFrozen, "state")
+		equal(w, q.Rebuild, "second", "Rebuild")
+		w.restarted(w.open(), restartOrder("s", "second", 3, 200))
+		equal(w, w.readSequence("s").Next, 200, "Next")
+	}},
 	{"Evidence of a sequence tells what its head says, and of a lost one what is kept apart", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{MaxLease: 12})
 		w.lease(w.open(), leaseOrder("s", 10))

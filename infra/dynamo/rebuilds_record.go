@@ -39,6 +39,8 @@ type (
 		Margin      alloc.Count          `json:"margin,omitzero"`
 		Since       time.Time            `json:"since,omitzero"`
 		Share       int                  `json:"share,omitzero"`
+		Base        alloc.Number         `json:"base,omitzero"`
+		Replaces    string               `json:"replaces,omitzero"`
 		Ledger      storedLedgerSum      `json:"ledger,omitzero"`
 		Sources     []storedSource       `json:"sources,omitempty"`
 		Plan        storedPlan           `json:"plan,omitzero"`
@@ -108,7 +110,7 @@ func storedFrom(r alloc.Rebuild) storedRebuild {
 	return storedRebuild{
 		Sequence: r.Sequence, ID: r.ID, Version: r.Version, Change: r.Change, Step: r.Step, By: r.By, Why: r.Why, Auto: r.Auto,
 		Started: plainTime(r.Started), Updated: plainTime(r.Updated), Was: r.Was, Epoch: r.Epoch, Config: storedSequenceConfig(r.Config),
-		Reported: r.Reported, HasReported: r.HasReported, Margin: r.Margin, Since: plainTime(r.Since), Share: r.Share,
+		Reported: r.Reported, HasReported: r.HasReported, Margin: r.Margin, Since: plainTime(r.Since), Share: r.Share, Base: r.Base, Replaces: r.Replaces,
 		Ledger: storedLedgerSum(r.Ledger), Check: storedLedgerSum(r.Check), Plan: storedPlan(r.Plan), Tested: r.Tested,
 		Applied: plainTime(r.Applied), Resumed: plainTime(r.Resumed), Autos: converted(r.Autos, plainTime),
 		Sources: converted(r.Sources, func(s alloc.Source) storedSource { s.At = plainTime(s.At); return storedSource(s) }),
@@ -120,7 +122,7 @@ func (d storedRebuild) rebuild() alloc.Rebuild {
 	return alloc.Rebuild{
 		Sequence: d.Sequence, ID: d.ID, Version: d.Version, Change: d.Change, Step: d.Step, By: d.By, Why: d.Why, Auto: d.Auto,
 		Started: d.Started, Updated: d.Updated, Was: d.Was, Epoch: d.Epoch, Config: alloc.SequenceConfig(d.Config),
-		Reported: d.Reported, HasReported: d.HasReported, Margin: d.Margin, Since: d.Since, Share: d.Share,
+		Reported: d.Reported, HasReported: d.HasReported, Margin: d.Margin, Since: d.Since, Share: d.Share, Base: d.Base, Replaces: d.Replaces,
 		Ledger: alloc.LedgerSum(d.Ledger), Check: alloc.LedgerSum(d.Check), Plan: alloc.RebuildPlan(d.Plan), Tested: d.Tested,
 		Applied: d.Applied, Resumed: d.Resumed, Autos: d.Autos,
 		Sources: converted(d.Sources, func(s storedSource) alloc.Source { return alloc.Source(s) }),

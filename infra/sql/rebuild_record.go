@@ -28,6 +28,8 @@ type (
 		Margin   alloc.Count          `json:"margin,omitzero"`
 		Since    time.Time            `json:"since,omitzero"`
 		Share    int                  `json:"share,omitzero"`
+		Base     alloc.Number         `json:"base,omitzero"`
+		Replaces string               `json:"replaces,omitzero"`
 
 		HasReported bool            `json:"has_reported,omitzero"`
 		Ledger      storedLedgerSum `json:"ledger"`
@@ -90,7 +92,7 @@ func stored(r alloc.Rebuild) storedRebuild {
 	d := storedRebuild{
 		Sequence: r.Sequence, ID: r.ID, Version: r.Version, Change: r.Change, Step: r.Step, By: r.By, Why: r.Why, Auto: r.Auto,
 		Started: plainTime(r.Started), Updated: plainTime(r.Updated), Was: r.Was, Epoch: r.Epoch, Config: storedSequenceConfig(r.Config),
-		Reported: r.Reported, Margin: r.Margin, Since: plainTime(r.Since), Share: r.Share, HasReported: r.HasReported,
+		Reported: r.Reported, Margin: r.Margin, Since: plainTime(r.Since), Share: r.Share, Base: r.Base, Replaces: r.Replaces, HasReported: r.HasReported,
 		Ledger: storedLedgerSum(r.Ledger), Plan: storedPlan(r.Plan), Tested: slices.Clone(r.Tested), Check: storedLedgerSum(r.Check),
 		Applied: plainTime(r.Applied), Resumed: plainTime(r.Resumed),
 	}
@@ -111,7 +113,7 @@ func (d storedRebuild) rebuild() alloc.Rebuild {
 	r := alloc.Rebuild{
 		Sequence: d.Sequence, ID: d.ID, Version: d.Version, Change: d.Change, Step: d.Step, By: d.By, Why: d.Why, Auto: d.Auto,
 		Started: d.Started, Updated: d.Updated, Was: d.Was, Epoch: d.Epoch, Config: alloc.SequenceConfig(d.Config),
-		Reported: d.Reported, Margin: d.Margin, Since: d.Since, Share: d.Share, HasReported: d.HasReported,
+		Reported: d.Reported, Margin: d.Margin, Since: d.Since, Share: d.Share, Base: d.Base, Replaces: d.Replaces, HasReported: d.HasReported,
 		Ledger: alloc.LedgerSum(d.Ledger), Plan: alloc.RebuildPlan(d.Plan), Tested: slices.Clone(d.Tested), Check: alloc.LedgerSum(d.Check),
 		Applied: d.Applied, Resumed: d.Resumed, Autos: slices.Clone(d.Autos),
 	}

@@ -173,6 +173,17 @@ func flag(name string, to *bool) field {
 	}}
 }
 
+// orNull is a field that may be null too, which takes back what was said of it before.
+func orNull(f field, isNull func()) field {
+	return field{f.name, func(value []byte) error {
+		if kindOf(value) == "null" {
+			isNull()
+			return nil
+		}
+		return f.read(value)
+	}}
+}
+
 // object reads an object with members of its own, or null for none. The names of its fields have its own before them, with
 // a dot between: so a refusal says where in the body it is.
 func object[T any, P body[T]](name string, to **T) field {

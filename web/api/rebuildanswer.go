@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"time"
 
 	"idpool/alloc"
@@ -22,6 +23,7 @@ type rebuildAnswer struct {
 	Margin    alloc.Count         `json:"margin"`
 	Since     time.Time           `json:"since,omitzero"`
 	Share     int                 `json:"share,omitzero"`
+	Replaces  string              `json:"replaces,omitzero"`
 	Ledger    ledgerSum           `json:"ledger"`
 	Sources   []sourceAnswer      `json:"sources"`
 	Plan      *planAnswer         `json:"plan,omitempty"`
@@ -29,6 +31,7 @@ type rebuildAnswer struct {
 	Check     *ledgerSum          `json:"check,omitempty"` // nil before the verification has begun
 	Applied   time.Time           `json:"applied_at,omitzero"`
 	Resumed   time.Time           `json:"resumed_at,omitzero"`
+	NextStep  string              `json:"next_step"`
 	Log       []eventAnswer       `json:"log"`
 }
 
@@ -54,11 +57,14 @@ type sourceAnswer struct {
 }
 
 type planAnswer struct {
-	ID     string       `json:"id"`
-	Floor  alloc.Number `json:"floor,string"`
-	Next   alloc.Number `json:"next,string"`
-	Burned amount       `json:"burned"`
-	Epoch  alloc.Epoch  `json:"epoch"`
+	ID       string       `json:"id"`
+	Floor    alloc.Number `json:"floor,string"`
+	Next     alloc.Number `json:"next,string"`
+	Burned   amount       `json:"burned"`
+	Left     amount       `json:"left"`
+	Exhausts bool         `json:"exhausts"`
+	Epoch    alloc.Epoch  `json:"epoch"`
+	Warnings []string     `json:"warnings"`
 }
 
 // spanAnswer is the numbers from start to end, both included.
@@ -70,7 +76,7 @@ type spanAnswer struct {
 func newRebuildAnswer(r alloc.Rebuild) rebuildAnswer {
 	a := rebuildAnswer{
 		Sequence: r.Sequence, ID: r.ID, Step: r.Step, Client: r.By, Why: r.Why, Automatic: r.Auto, Started: utc(r.Started), Updated: utc(r.Updated),
-		Was: r.Was, Epoch: r.Epoch, Config: newSequenceConfig(r.Config), Margin: r.Margin, Since: utc(r.Since), Share: r.Share,
+		Was: r.Was, Epoch: r.Epoch, Config: newSequenceConfig(r.Config), Margin: r.Margin, Since: utc(r.Since), Share: r.Share, Replaces: r.Replaces, NextStep: nextStep(r),
 		Ledger: newLedgerSum(r.Ledger), Sources: make([]sourceAnswer, len(r.Sources)), Applied: utc(r.Applied), Resumed: utc(r.Resumed), Log: events(r.Log),
 	}
 	if r.HasReported {
@@ -80,13 +86,44 @@ func newRebuildAnswer(r alloc.Rebuild) rebuildAnswer {
 		a.Sources[i] = newSourceAnswer(s)
 	}
 	if p := r.Plan; p.ID != "" {
-		a.Plan = &planAnswer{ID: p.ID, Floor: p.Floor, Next: p.Next, Burned: numbers(p.Burned), Epoch: p.Epoch}
+		a.Plan = &planAnswer{
+			ID: p.ID, Floor: p.Floor, Next: p.Next, Burned: numbers(p.Burned), Left: numbers(r.Left()), Exhausts: r.Exhausts(), Epoch: p.Epoch,
+			Warnings: append([]string{}, r.Warnings()...),
+		}
 	}
 	if len(r.Tested) > 0 {
 		a.Tested = &spanAnswer{r.Tested[0], r.Tested[len(r.Tested)-1]}
 		a.Check = new(newLedgerSum(r.Check))
 	}
 	return a
+}
+
+// nextStep says in words what comes next.
+func nextStep(r alloc.Rebuild) string {
+	at := fmt.Sprintf("POST /v1/sequences/%s/rebuild", r.Sequence)
+	replace := fmt.Sprintf("or %s with replaces, the id of the plan, for another one, until which the sequence is closed", at)
+	switch r.Step {
+	case alloc.RebuildGathering:
+		return "the ledger is being read: send " + at + " once more, or wait"
+	case alloc.RebuildPlanned:
+		exhausts := ""
+		if r.Exhausts() {
+			exhausts = ", and exhausts: true, as it leaves nothing to anybody"
+		}
+		return fmt.Sprintf("look at the plan, then %[1]s/apply with plan, its id, and confirm, the name of the sequence%[2]s; or %[1]s for another plan; or %[1]s/cancel", at, exhausts)
+	case alloc.RebuildApplied:
+		return fmt.Sprintf("the counter is being verified: send %s/apply once more, or wait; %s", at, replace)
+	case alloc.RebuildVerified:
+		return fmt.Sprintf("%s/resume serves a share of the callers, and with share: 100 all; %s", at, replace)
+	case alloc.RebuildResuming:
+		return fmt.Sprintf("%s/resume with share: 100 serves all; POST /v1/sequences/%s/pause nobody; %s", at, r.Sequence, replace)
+	case alloc.RebuildDone:
+		if r.Was == alloc.SequencePaused {
+			return fmt.Sprintf("it is over, and has left the sequence paused: POST /v1/sequences/%s/resume", r.Sequence)
+		}
+		return "nothing: it is over"
+	}
+	return "nothing: it was cancelled; " + at + " begins another"
 }
 
 func newLedgerSum(l alloc.LedgerSum) ledgerSum {

@@ -8,25 +8,29 @@ import (
 	"idpool/alloc"
 )
 
-// rebuildBody asks for the plan of a sequence's rebuild.
+// rebuildBody asks for the plan of a sequence's rebuild. What is left out stays as it was said before, and null takes it back.
 type rebuildBody struct {
-	Why      string         `json:"why"`
-	Reported *numberText    `json:"reported"` // nil for nothing
-	Margin   alloc.Count    `json:"margin"`   // 0 for the default
-	Since    time.Time      `json:"since"`    // zero for nothing
-	Config   *rebuiltConfig `json:"config"`   // nil for none
+	Why        string         `json:"why"`
+	Reported   *numberText    `json:"reported"` // nil for left out, or null
+	NoReported bool           `json:"no_reported"`
+	Margin     alloc.Count    `json:"margin"` // 0 for left out
+	Since      time.Time      `json:"since"`  // zero for left out, or null
+	NoSince    bool           `json:"no_since"`
+	Config     *rebuiltConfig `json:"config"` // nil for none
+	Replaces   string         `json:"replaces"`
 }
 
 func (b *rebuildBody) fields() []field {
 	return []field{
 		text("why", &b.Why),
-		number("reported", func(n alloc.Number) error {
+		orNull(number("reported", func(n alloc.Number) error {
 			b.Reported = &numberText{n}
 			return nil
-		}),
-		bounded("margin", 1, alloc.MaxMargin, &b.Margin),
-		moment("since", &b.Since),
+		}), func() { b.NoReported = true }),
+		orNull(bounded("margin", 1, alloc.MaxMargin, &b.Margin), func() { b.Margin = alloc.DefaultMargin }),
+		orNull(moment("since", &b.Since), func() { b.NoSince = true }),
 		object("config", &b.Config),
+		text("replaces", &b.Replaces),
 	}
 }
 
@@ -37,7 +41,9 @@ func (b *rebuiltConfig) fields() []field { return sequenceFields("config.", &b.C
 
 // planRebuild freezes the sequence and makes the plan.
 func (a api) planRebuild(ctx context.Context, q request, b rebuildBody) (answer, error) {
-	r := alloc.RebuildRequest{Sequence: q.sequence(), Why: b.Why, Margin: b.Margin, Since: b.Since}
+	r := alloc.RebuildRequest{
+		Sequence: q.sequence(), Why: b.Why, NoReported: b.NoReported, Margin: b.Margin, Since: b.Since, NoSince: b.NoSince, Replaces: b.Replaces,
+	}
 	if b.Reported != nil {
 		r.Reported, r.HasReported = b.Reported.Number, true
 	}
@@ -57,12 +63,13 @@ func (a api) rebuild(ctx context.Context, q request) (answer, error) {
 }
 
 type applyBody struct {
-	Plan    string `json:"plan"`
-	Confirm string `json:"confirm"`
+	Plan     string `json:"plan"`
+	Confirm  string `json:"confirm"`
+	Exhausts bool   `json:"exhausts"`
 }
 
 func (b *applyBody) fields() []field {
-	return []field{text("plan", &b.Plan), text("confirm", &b.Confirm)}
+	return []field{text("plan", &b.Plan), text("confirm", &b.Confirm), flag("exhausts", &b.Exhausts)}
 }
 
 func (a api) applyRebuild(ctx context.Context, q request, b applyBody) (answer, error) {
@@ -73,7 +80,7 @@ func (a api) applyRebuild(ctx context.Context, q request, b applyBody) (answer, 
 	if b.Plan == "" {
 		return answer{}, alloc.Errorf(alloc.CodeInvalidRequest, "plan must be the id of the plan that you have looked at; GET …/rebuild tells it")
 	}
-	return rebuildAt(a.svc.ApplyRebuild(ctx, name, b.Plan))
+	return rebuildAt(a.svc.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: name, Plan: b.Plan, Exhausts: b.Exhausts}))
 }
 
 // confirmed refuses what is not done before somebody has written the name of what it is done to.

@@ -176,8 +176,8 @@ func TestARebuildNeedsEvidence(t *testing.T) {
 func TestBadRebuilds(t *testing.T) {
 	w := newWorld(t)
 	for _, body := range []string{
-		`{"reported": 5}`, `{"reported": "05"}`, `{"reported": "9223372036854775808"}`, `{"reported": null}`, `{"margin": 0}`, `{"margin": "5"}`, `{"margin": -1}`,
-		`{"margin": 1000000000001}`, `{"since": "yesterday"}`, `{"since": 5}`, `{"since": "2126-11-29T12:00:00Z"}`, `{"why": " x"}`, `{"config": "x"}`, `{"plan": "x"}`,
+		`{"reported": 5}`, `{"reported": "05"}`, `{"reported": "9223372036854775808"}`, `{"margin": 0}`, `{"margin": "5"}`, `{"margin": -1}`,
+		`{"margin": 1000000000001}`, `{"since": "yesterday"}`, `{"since": 5}`, `{"since": "2126-11-29T12:00:00Z"}`, `{"why": " x"}`, `{"config": "x"}`, `{"plan": "x"}`, `{"replaces": null}`,
 	} {
 		refusedBy(t, w.do("POST", "/v1/sequences/s/rebuild", body), alloc.CodeInvalidRequest)
 	}
@@ -192,4 +192,64 @@ func TestBadRebuilds(t *testing.T) {
 	}
 	refusedBy(t, w.do("POST", "/v1/sequences/nobody/rebuild/apply", `{"plan": "x", "confirm": "nobody"}`), alloc.CodeSequenceNotFound)
 	refusedBy(t, w.do("GET", "/v1/sequences/nobody/rebuild", ""), alloc.CodeSequenceNotFound)
+}
+
+// A plan says what it leaves, rests on all that was said until somebody takes it back, and uses a sequence up only if that is said too.
+func TestAPlanSaysWhatItLeaves(t *testing.T) {
+	type shown struct {
+		Step, Reported, Since, Replaces string
+		NextStep                        string `json:"next_step"`
+		Margin                          int
+		Plan                            struct {
+			ID, Left string
+			Exhausts bool
+			Warnings []string
+		}
+	}
+	w := newWorld(t)
+	w.must(200, "PUT", "/v1/sequences/s", `{"limit": "9000"}`, `If-Match: "1"`)
+	w.must(201, "POST", "/v1/sequences/s/leases", `{"count": 5}`)
+	plan := func(body string) shown {
+		t.Helper()
+		return read[shown](t, w.must(200, "POST", "/v1/sequences/s/rebuild", body).Body)
+	}
+	if p := plan(`{"since": "2026-01-01T00:00:00Z", "reported": "6", "margin": 7}`); p.Plan.Left != "0" || !p.Plan.Exhausts || len(p.Plan.Warnings) < 2 {
+		t.Errorf("planned: %+v", p)
+	}
+	all := plan(`{}`)
+	if all.Margin != 7 || all.Reported != "6" || all.Since == "" {
+		t.Errorf("the bare request plans %+v, want all that was said", all)
+	}
+	body := fmt.Sprintf(`{"plan": %q, "confirm": "s"`, all.Plan.ID)
+	if p := problemOf(t, w.do("POST", "/v1/sequences/s/rebuild/apply", body+`}`)); p.Code != alloc.CodeInvalidRequest || !strings.Contains(p.Detail, "exhausts") || !strings.Contains(all.NextStep, "exhausts: true") {
+		t.Errorf("the refusal is %+v, the next step %q; want them to name the field", p, all.NextStep)
+	}
+	none := plan(`{"since": null, "reported": null, "margin": null}`)
+	if none.Since != "" || none.Reported != "" || none.Margin != 1000 || none.Plan.Left != "7985" || none.Plan.Exhausts {
+		t.Errorf("without all that was said it plans %+v", none)
+	}
+	refusedBy(t, w.do("POST", "/v1/sequences/s/rebuild/apply", body+`, "exhausts": true}`), alloc.CodePlanChanged)
+	all = plan(`{"margin": 9000}`)
+	body = fmt.Sprintf(`{"plan": %q, "confirm": "s"`, all.Plan.ID)
+	if r := read[shown](t, w.must(200, "POST", "/v1/sequences/s/rebuild/apply", body+`, "exhausts": true}`).Body); r.Step != "verified" || !strings.Contains(strings.Join(r.Plan.Warnings, ";"), "without test numbers") {
+		t.Errorf("applied: %+v", r)
+	}
+
+	// And from there, with the limit raised, to another plan.
+	w.must(200, "PUT", "/v1/sequences/s", `{"limit": "90000"}`, `If-Match: "2"`)
+	p := problemOf(t, w.do("POST", "/v1/sequences/s/rebuild", ""))
+	if p.Code != alloc.CodeRebuildStep || !strings.Contains(p.Detail, all.Plan.ID) {
+		t.Errorf("a bare request after it: %+v", p)
+	}
+	again := plan(fmt.Sprintf(`{"replaces": %q, "margin": 1}`, all.Plan.ID))
+	if again.Step != "planned" || again.Replaces != all.Plan.ID || again.Plan.Left != "80989" {
+		t.Errorf("planned anew: %+v", again)
+	}
+	w.must(200, "POST", "/v1/sequences/s/rebuild/apply", fmt.Sprintf(`{"plan": %q, "confirm": "s"}`, again.Plan.ID))
+	w.must(200, "POST", "/v1/sequences/s/rebuild/resume", `{"share": 50}`)
+	refusedBy(t, w.do("POST", "/v1/sequences/s/rebuild/resume", `{"share": 49}`), alloc.CodeRebuildStep)
+	w.must(200, "POST", "/v1/sequences/s/pause", "")
+	refusedBy(t, w.do("POST", "/v1/sequences/s/leases", ""), alloc.CodeSequencePaused)
+	w.must(200, "POST", "/v1/sequences/s/resume", "")
+	w.must(201, "POST", "/v1/sequences/s/leases", "")
 }

@@ -176,7 +176,7 @@ func rebuildBy(ctx context.Context, s *dynamo.Store, request alloc.RebuildReques
 	for ; depth > 0 && err == nil && !now.Step.Ended(); depth-- {
 		switch now.Step {
 		case alloc.RebuildPlanned, alloc.RebuildApplied:
-			now, err = service.ApplyRebuild(ctx, request.Sequence, now.Plan.ID)
+			now, err = service.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: request.Sequence, Plan: now.Plan.ID})
 		case alloc.RebuildVerified:
 			now, err = service.ResumeRebuild(ctx, request.Sequence, 30)
 		default:

@@ -211,12 +211,13 @@ const (
 
 // Defines values for RebuildSourcesKind.
 const (
-	Counter  RebuildSourcesKind = "counter"
-	Ledger   RebuildSourcesKind = "ledger"
-	Mark     RebuildSourcesKind = "mark"
-	Reported RebuildSourcesKind = "reported"
-	Samples  RebuildSourcesKind = "samples"
-	Window   RebuildSourcesKind = "window"
+	RebuildSourcesKindCounter  RebuildSourcesKind = "counter"
+	RebuildSourcesKindLedger   RebuildSourcesKind = "ledger"
+	RebuildSourcesKindMark     RebuildSourcesKind = "mark"
+	RebuildSourcesKindRebuild  RebuildSourcesKind = "rebuild"
+	RebuildSourcesKindReported RebuildSourcesKind = "reported"
+	RebuildSourcesKindSamples  RebuildSourcesKind = "samples"
+	RebuildSourcesKindWindow   RebuildSourcesKind = "window"
 )
 
 // Defines values for RebuildStep.
@@ -407,6 +408,9 @@ type ApplyRequest struct {
 	//
 	// Examples: vouchers
 	Confirm Name `json:"confirm"`
+
+	// Exhausts The plan may leave nothing to anybody.
+	Exhausts *bool `json:"exhausts,omitempty"`
 
 	// Plan The `id` of the plan that you have looked at; another one is refused.
 	Plan string `json:"plan"`
@@ -1769,7 +1773,7 @@ type Problem struct {
 // | `unavailable` | 503 | Unavailable |
 type ProblemCode string
 
-// Rebuild Examples: {"automatic":false,"client":"shop","config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"epoch":1,"id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","ledger":{"damaged":0,"entries":7,"epoch":1,"highest":"1200","overlaps":0,"reach":"1200","unproven":0,"whole":true},"log":[],"margin":1000,"plan":{"burned":"1300","epoch":2,"floor":"1201","id":"5f0c1f0f6d4e4b8a9c1d2e3f40516273","next":"2201"},"reported":"1000","sequence":"invoices","sources":[{"kind":"counter","known":true,"last":"900"},{"kind":"ledger","known":true,"last":"1200"},{"kind":"reported","known":true,"last":"1000"},{"at":"2026-11-29T11:59:00Z","kind":"mark","known":true,"last":"1200"},{"at":"2026-11-29T11:59:00Z","kind":"samples","known":true,"last":"1200"},{"kind":"window","known":false}],"started_at":"2026-11-29T12:00:00Z","step":"planned","updated_at":"2026-11-29T12:00:01Z","was":"stopped","why":"the counter is behind its leases"}
+// Rebuild Examples: {"automatic":false,"client":"shop","config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"epoch":1,"id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","ledger":{"damaged":0,"entries":7,"epoch":1,"highest":"1200","overlaps":0,"reach":"1200","unproven":0,"whole":true},"log":[],"margin":1000,"next_step":"look at the plan, then POST /v1/sequences/invoices/rebuild/apply with its id","plan":{"burned":"1300","epoch":2,"exhausts":false,"floor":"1201","id":"5f0c1f0f6d4e4b8a9c1d2e3f40516273","left":"997789","next":"2201","warnings":[]},"reported":"1000","sequence":"invoices","sources":[{"kind":"counter","known":true,"last":"900"},{"kind":"ledger","known":true,"last":"1200"},{"kind":"reported","known":true,"last":"1000"},{"at":"2026-11-29T11:59:00Z","kind":"mark","known":true,"last":"1200"},{"at":"2026-11-29T11:59:00Z","kind":"samples","known":true,"last":"1200"},{"kind":"rebuild","known":false},{"kind":"window","known":false}],"started_at":"2026-11-29T12:00:00Z","step":"planned","updated_at":"2026-11-29T12:00:01Z","was":"stopped","why":"the counter is behind its leases"}
 type Rebuild struct {
 	// AppliedAt When the plan was applied; absent before.
 	AppliedAt *time.Time `json:"applied_at,omitempty"`
@@ -1811,6 +1815,9 @@ type Rebuild struct {
 	// Margin How many numbers are left out above the highest source.
 	Margin int64 `json:"margin"`
 
+	// NextStep What comes next, and what else may. For people.
+	NextStep string `json:"next_step"`
+
 	// Plan Where the counter is to stand. Absent before there is one.
 	Plan *struct {
 		// Burned A number of a sequence, or the one after its last, 0 to 2^63.
@@ -1821,6 +1828,9 @@ type Rebuild struct {
 		// Epoch Counts the rebuilds of a sequence, from 1.
 		Epoch Epoch `json:"epoch"`
 
+		// Exhausts It leaves none, so applying it has to say `exhausts`.
+		Exhausts bool `json:"exhausts"`
+
 		// Floor A number of a sequence, or the one after its last, 0 to 2^63.
 		//
 		// Examples: 1001
@@ -1829,11 +1839,22 @@ type Rebuild struct {
 		// ID Names this very plan; other evidence makes another one.
 		ID string `json:"id"`
 
+		// Left A number of a sequence, or the one after its last, 0 to 2^63.
+		//
+		// Examples: 1001
+		Left Position `json:"left"`
+
 		// Next A number of a sequence, or the one after its last, 0 to 2^63.
 		//
 		// Examples: 1001
 		Next Position `json:"next"`
+
+		// Warnings What somebody should know before it is applied; that it was verified without test numbers. For people.
+		Warnings []string `json:"warnings"`
 	} `json:"plan,omitempty"`
+
+	// Replaces The `id` of the plan that was applied, and in whose place this one is; absent for none.
+	Replaces *string `json:"replaces,omitempty"`
 
 	// Reported A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
 	//
@@ -1860,7 +1881,7 @@ type Rebuild struct {
 		At *time.Time `json:"at,omitempty"`
 
 		// Kind *counter*: the position itself, never enough. *ledger*: the highest lease. *reported*: what the request said. *mark*: the high-water mark, which
-		// is kept apart. *samples*: the newest sample. *window*: what may have been leased since `since`, by the highest rate known, doubled.
+		// is kept apart. *samples*: the newest sample. *rebuild*: where an earlier plan that was applied has put the counter. *window*: what may have been leased since `since`, by the highest rate known, doubled.
 		Kind RebuildSourcesKind `json:"kind"`
 
 		// Known It says something.
@@ -1907,12 +1928,13 @@ type Rebuild struct {
 }
 
 // RebuildSourcesKind *counter*: the position itself, never enough. *ledger*: the highest lease. *reported*: what the request said. *mark*: the high-water mark, which
-// is kept apart. *samples*: the newest sample. *window*: what may have been leased since `since`, by the highest rate known, doubled.
+// is kept apart. *samples*: the newest sample. *rebuild*: where an earlier plan that was applied has put the counter. *window*: what may have been leased since `since`, by the highest rate known, doubled.
 type RebuildSourcesKind string
 
 // RebuildConfig defines model for RebuildConfig.
 type RebuildConfig struct {
-	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it.
+	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it. It does so three
+	// times within a day at most, serves `resume_share` for five minutes and then all, and waits an hour after a plan that it did not trust; none that leaves nothing is applied so.
 	AutoRebuild *bool `json:"auto_rebuild,omitempty"`
 
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
@@ -1950,15 +1972,16 @@ type RebuildID = string
 type RebuildRequest struct {
 	Config *RebuildConfig `json:"config,omitempty"`
 
-	// Margin How many numbers are left out above the highest that any source says is used.
+	// Margin How many numbers are left out above the highest that any source says is used; 1000 where it was never said, or is null.
 	Margin *int64 `json:"margin,omitempty"`
 
-	// Reported A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
-	//
-	// Examples: 1001
-	Reported *Number `json:"reported,omitempty"`
+	// Replaces The `id` of the plan that was applied, and in whose place another one is to be made.
+	Replaces *string `json:"replaces,omitempty"`
 
-	// Since What was leased after this may be missing from the ledger, as after a backup was restored; left out, nothing is.
+	// Reported The highest number that you know to be used, from the systems that use them.
+	Reported *string `json:"reported,omitempty"`
+
+	// Since What was leased after this may be missing from the ledger, as after a backup was restored; where it was never said, nothing is. Once a plan was applied, it is in the counter.
 	Since *time.Time `json:"since,omitempty"`
 
 	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
@@ -2347,7 +2370,8 @@ type Sequence struct {
 
 // SequenceConfig defines model for SequenceConfig.
 type SequenceConfig struct {
-	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it.
+	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it. It does so three
+	// times within a day at most, serves `resume_share` for five minutes and then all, and waits an hour after a plan that it did not trust; none that leaves nothing is applied so.
 	AutoRebuild *bool `json:"auto_rebuild,omitempty"`
 
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
@@ -2478,7 +2502,8 @@ type StoredPoolConfigPolicy string
 
 // StoredSequenceConfig The configuration, whole.
 type StoredSequenceConfig struct {
-	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it.
+	// AutoRebuild When the sequence has stopped, the schedule rebuilds it by itself, where at least two sources agree where it stands. It leaves numbers out, and tells of it. It does so three
+	// times within a day at most, serves `resume_share` for five minutes and then all, and waits an hour after a plan that it did not trust; none that leaves nothing is applied so.
 	AutoRebuild bool `json:"auto_rebuild"`
 
 	// Description Free text, at most 200 bytes, by the rule of an ID or empty.
@@ -4834,7 +4859,7 @@ type ClientInterface interface {
 
 	// PauseSequence Refuse leases until the sequence is resumed
 	//
-	// Leases at once; numbers that a process holds for `next` within 30 seconds.
+	// Leases at once; numbers that a process holds for `next` within 30 seconds. It ends the rebuild of a sequence that is resuming; one that is frozen, and was not verified, is refused.
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/pause (the `PauseSequence` operationId).
 	PauseSequence(ctx context.Context, sequence SequenceInPath, params *PauseSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4853,7 +4878,11 @@ type ClientInterface interface {
 	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	//
+	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 	//
 	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -4870,7 +4899,11 @@ type ClientInterface interface {
 	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	//
+	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 	//
 	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -4883,7 +4916,8 @@ type ClientInterface interface {
 	// ApplyRebuildWithBody Carry out the plan of a rebuild
 	//
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+	// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 	//
 	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 	//
@@ -4895,7 +4929,8 @@ type ClientInterface interface {
 	// ApplyRebuild Carry out the plan of a rebuild
 	//
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+	// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 	//
 	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 	//
@@ -4914,7 +4949,8 @@ type ClientInterface interface {
 	// ResumeRebuildWithBody Serve callers again
 	//
 	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-	// rebuild is done. It never serves fewer than before.
+	// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+	// is resumed all are served.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4924,7 +4960,8 @@ type ClientInterface interface {
 	// ResumeRebuild Serve callers again
 	//
 	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-	// rebuild is done. It never serves fewer than before.
+	// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+	// is resumed all are served.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6670,7 +6707,7 @@ func (c *Client) Next(ctx context.Context, sequence SequenceInPath, params *Next
 
 // PauseSequence Refuse leases until the sequence is resumed
 //
-// Leases at once; numbers that a process holds for `next` within 30 seconds.
+// Leases at once; numbers that a process holds for `next` within 30 seconds. It ends the rebuild of a sequence that is resuming; one that is frozen, and was not verified, is refused.
 //
 // Corresponds with POST /v1/sequences/{sequence}/pause (the `PauseSequence` operationId).
 func (c *Client) PauseSequence(ctx context.Context, sequence SequenceInPath, params *PauseSequenceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6709,7 +6746,11 @@ func (c *Client) GetRebuild(ctx context.Context, sequence SequenceInPath, reqEdi
 // is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+//
+// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 //
 // Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 // backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -6736,7 +6777,11 @@ func (c *Client) PlanRebuildWithBody(ctx context.Context, sequence SequenceInPat
 // is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+//
+// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 //
 // Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 // backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -6759,7 +6804,8 @@ func (c *Client) PlanRebuild(ctx context.Context, sequence SequenceInPath, param
 // ApplyRebuildWithBody Carry out the plan of a rebuild
 //
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 //
 // Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 //
@@ -6781,7 +6827,8 @@ func (c *Client) ApplyRebuildWithBody(ctx context.Context, sequence SequenceInPa
 // ApplyRebuild Carry out the plan of a rebuild
 //
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 //
 // Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 //
@@ -6820,7 +6867,8 @@ func (c *Client) CancelRebuild(ctx context.Context, sequence SequenceInPath, par
 // ResumeRebuildWithBody Serve callers again
 //
 // A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-// rebuild is done. It never serves fewer than before.
+// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+// is resumed all are served.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6840,7 +6888,8 @@ func (c *Client) ResumeRebuildWithBody(ctx context.Context, sequence SequenceInP
 // ResumeRebuild Serve callers again
 //
 // A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-// rebuild is done. It never serves fewer than before.
+// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+// is resumed all are served.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11767,7 +11816,7 @@ type ClientWithResponsesInterface interface {
 
 	// PauseSequenceWithResponse Refuse leases until the sequence is resumed
 	//
-	// Leases at once; numbers that a process holds for `next` within 30 seconds.
+	// Leases at once; numbers that a process holds for `next` within 30 seconds. It ends the rebuild of a sequence that is resuming; one that is frozen, and was not verified, is refused.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11790,7 +11839,11 @@ type ClientWithResponsesInterface interface {
 	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	//
+	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 	//
 	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -11807,7 +11860,11 @@ type ClientWithResponsesInterface interface {
 	// is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	//
+	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 	//
 	// Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 	// backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -11820,7 +11877,8 @@ type ClientWithResponsesInterface interface {
 	// ApplyRebuildWithBodyWithResponse Carry out the plan of a rebuild
 	//
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+	// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 	//
 	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 	//
@@ -11832,7 +11890,8 @@ type ClientWithResponsesInterface interface {
 	// ApplyRebuildWithResponse Carry out the plan of a rebuild
 	//
 	// It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+	// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+	// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 	//
 	// Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 	//
@@ -11853,7 +11912,8 @@ type ClientWithResponsesInterface interface {
 	// ResumeRebuildWithBodyWithResponse Serve callers again
 	//
 	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-	// rebuild is done. It never serves fewer than before.
+	// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+	// is resumed all are served.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11863,7 +11923,8 @@ type ClientWithResponsesInterface interface {
 	// ResumeRebuildWithResponse Serve callers again
 	//
 	// A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-	// rebuild is done. It never serves fewer than before.
+	// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+	// is resumed all are served.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16622,7 +16683,7 @@ func (c *ClientWithResponses) NextWithResponse(ctx context.Context, sequence Seq
 
 // PauseSequenceWithResponse Refuse leases until the sequence is resumed
 //
-// Leases at once; numbers that a process holds for `next` within 30 seconds.
+// Leases at once; numbers that a process holds for `next` within 30 seconds. It ends the rebuild of a sequence that is resuming; one that is frozen, and was not verified, is refused.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16657,7 +16718,11 @@ func (c *ClientWithResponses) GetRebuildWithResponse(ctx context.Context, sequen
 // is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+//
+// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 //
 // Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 // backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -16680,7 +16745,11 @@ func (c *ClientWithResponses) PlanRebuildWithBodyWithResponse(ctx context.Contex
 // is changed but that until the plan is *applied*; *cancel* gives the sequence back as it was.
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
-// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied.
+// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
+// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+//
+// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
+// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
 //
 // Tell in `reported` the highest number that you have seen in use, in printed invoices or in the systems that import them: it cannot be too high. After a
 // backup was restored, say in `since` to which point. `config` is for a sequence of which nothing but the ledger is left.
@@ -16699,7 +16768,8 @@ func (c *ClientWithResponses) PlanRebuildWithResponse(ctx context.Context, seque
 // ApplyRebuildWithBodyWithResponse Carry out the plan of a rebuild
 //
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 //
 // Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 //
@@ -16717,7 +16787,8 @@ func (c *ClientWithResponses) ApplyRebuildWithBodyWithResponse(ctx context.Conte
 // ApplyRebuildWithResponse Carry out the plan of a rebuild
 //
 // It puts the counter where the plan says, in a new epoch, leases a few numbers as a test, and verifies that they are apart from all leases. The
-// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing.
+// sequence stays frozen until it is *resumed*. `confirm` is the name of the sequence. A repeat, by whomever, is a success that changes nothing. A plan that leaves nothing to
+// anybody (its `exhausts`) is refused unless the request says `exhausts` as well; where not even test numbers are left, its `warnings` say that it was verified without.
 //
 // Where the ledger is long the first answers are 202, with the step `applied`: send the same request again, with the same key if it had one, until the step is `verified`.
 //
@@ -16750,7 +16821,8 @@ func (c *ClientWithResponses) CancelRebuildWithResponse(ctx context.Context, seq
 // ResumeRebuildWithBodyWithResponse Serve callers again
 //
 // A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-// rebuild is done. It never serves fewer than before.
+// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+// is resumed all are served.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16766,7 +16838,8 @@ func (c *ClientWithResponses) ResumeRebuildWithBodyWithResponse(ctx context.Cont
 // ResumeRebuildWithResponse Serve callers again
 //
 // A share of them first, and then all: the others get 503 `sequence_resuming` until then. It is the same callers all the time. With a share of 100 the
-// rebuild is done. It never serves fewer than before.
+// rebuild is done. It never serves fewer than before: a lower share is refused. To serve nobody, pause the sequence: the rebuild is done with that, and when the sequence
+// is resumed all are served.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
