@@ -146,7 +146,12 @@ func (r *sequenceRun) operate(p *process) *act {
 	depth, cancel := r.rng.IntN(4), r.chance(15)
 	request := alloc.RebuildRequest{Sequence: sequence, Why: "chaos", Margin: alloc.Count(1 + r.rng.IntN(3)), Config: r.config}
 	return do(r.chaos, p, fmt.Sprintf("operator(%d)", depth), func(ctx context.Context, s *dynamo.Store) (alloc.Rebuild, error) {
-		return rebuildBy(operator(ctx), s, request, depth, cancel)
+		done, err := rebuildBy(operator(ctx), s, request, depth, cancel && depth < 2)
+		if again := cancel && depth >= 2; again && err == nil && (done.Step == alloc.RebuildVerified || done.Step == alloc.RebuildResuming) {
+			request.Replaces = done.Plan.ID
+			return rebuildBy(operator(ctx), s, request, 0, false)
+		}
+		return done, err
 	}, func(_ *act, done alloc.Rebuild, err error) {
 		if p.dead {
 			return
@@ -165,7 +170,7 @@ func rebuildBy(ctx context.Context, s *dynamo.Store, request alloc.RebuildReques
 		return alloc.Rebuild{}, err
 	}
 	now, err := service.Rebuild(ctx, request.Sequence)
-	if err != nil || now.Step.Ended() || now.Step == alloc.RebuildGathering || now.Step == alloc.RebuildPlanned {
+	if err != nil || now.Step.Ended() || now.Step == alloc.RebuildGathering || now.Step == alloc.RebuildPlanned || request.Replaces != "" {
 		if now, err = service.PlanRebuild(ctx, request); err != nil {
 			return now, err
 		}
@@ -176,7 +181,7 @@ func rebuildBy(ctx context.Context, s *dynamo.Store, request alloc.RebuildReques
 	for ; depth > 0 && err == nil && !now.Step.Ended(); depth-- {
 		switch now.Step {
 		case alloc.RebuildPlanned, alloc.RebuildApplied:
-			now, err = service.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: request.Sequence, Plan: now.Plan.ID})
+			now, err = service.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: request.Sequence, Plan: now.Plan.ID, Exhausts: true})
 		case alloc.RebuildVerified:
 			now, err = service.ResumeRebuild(ctx, request.Sequence, 30)
 		default:
