@@ -111,6 +111,11 @@ func importRules() []importRule {
 		},
 		{
 			folder: "web/admin",
+			allow:  []string{own("alloc"), own("web"), own("templates"), templ},
+			never:  []string{awsModules, own("infra"), own("web/api")},
+		},
+		{
+			folder: "web/admin/signin",
 			allow:  []string{own("alloc"), own("web"), own("templates"), templ, "github.com/coreos/go-oidc", "golang.org/x/oauth2"},
 			never:  []string{awsModules, own("infra"), own("web/api")},
 		},

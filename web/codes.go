@@ -12,6 +12,7 @@ const (
 	CodeMethodNotAllowed     alloc.Code = "method_not_allowed"     // the route has other methods: see Allow
 	CodeTooLarge             alloc.Code = "too_large"              // body above MaxBody, or file above MaxUpload
 	CodeUnsupportedMediaType alloc.Code = "unsupported_media_type" // a body of a type that the route does not read
+	CodeTooManyRequests      alloc.Code = "too_many_requests"      // of one address, or in all; repeat after Retry-After
 	CodeVersionRequired      alloc.Code = "version_required"       // a change that does not say which version it changes
 )
 
@@ -83,6 +84,7 @@ var kinds = map[alloc.Code]kind{
 	CodeMethodNotAllowed:     {http.StatusMethodNotAllowed, "Method not allowed"},
 	CodeTooLarge:             {http.StatusRequestEntityTooLarge, "Body too large"},
 	CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "Unsupported media type"},
+	CodeTooManyRequests:      {http.StatusTooManyRequests, "Too many requests"},
 	CodeVersionRequired:      {http.StatusPreconditionRequired, "Version required"},
 }
 

@@ -44,8 +44,8 @@ type response struct {
 	}
 }
 
-// unlisted are codes that no operation names: of requests that are for none, and two that the API turns into another.
-var unlisted = []alloc.Code{CodeNotFound, CodeMethodNotAllowed, alloc.CodePoolExists, alloc.CodeSequenceExists}
+// unlisted are codes that no operation names: of requests that are for none, of the pages' sign-in, and two that the API turns into another.
+var unlisted = []alloc.Code{CodeNotFound, CodeMethodNotAllowed, CodeTooManyRequests, alloc.CodePoolExists, alloc.CodeSequenceExists}
 
 func TestTheContractOfTheAPIHasTheTableOfCodes(t *testing.T) {
 	data, err := os.ReadFile("api/openapi.json")

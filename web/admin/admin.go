@@ -1,8 +1,8 @@
 // Package admin is the dashboard: server-rendered pages over alloc.Service. A page is rendered to a buffer, so an error
 // is a clean error page; a part of a page that cannot be read fails alone.
 //
-// Who may see the pages is decided by whoever mounts the handler, which must put a caller into the context
-// (web.BasicOrBearer, web.As). The service decides what that caller may see.
+// Who may see the pages is decided by the sign-in, or, without one, by whoever mounts the handler, which must put a caller into the
+// context (web.As). The service decides what that caller may see.
 package admin
 
 import (
@@ -21,6 +21,7 @@ import (
 	"idpool/templates"
 	"idpool/web"
 	"idpool/web/admin/plan"
+	"idpool/web/admin/signin"
 	"idpool/web/static"
 )
 
@@ -31,6 +32,10 @@ type Config struct {
 	Now         func() time.Time // default time.Now
 	ReadOnly    bool             // nothing can be changed by it
 	File        PartFile         // results of jobs are files of this form; nil for none to be had here
+
+	// SignIn lets people in, by the addresses and the issuer that it names; the rest of it is the dashboard's to fill in. Nil where whoever
+	// mounts the handler puts a caller into the context.
+	SignIn *signin.Config
 }
 
 // screen is one row of the table of pages that are looked at.
@@ -66,6 +71,7 @@ type dashboard struct {
 	readOnly    bool
 	plans       *plan.Sealer
 	file        PartFile
+	gate        *signin.Gate // nil where others let people in
 }
 
 // New returns the dashboard with its static files.
@@ -81,19 +87,25 @@ func New(c Config) (http.Handler, error) {
 		d.now = time.Now //nolint:forbidigo // the default of Config.Now
 	}
 	d.plans = plan.NewSealer(func(ctx context.Context) ([]byte, error) { return c.Service.DeriveKey(ctx, "plans") }, d.now)
+	if err := d.letIn(c.SignIn); err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	for _, p := range d.screens() {
-		mux.Handle(p.path, d.only(p.path, d.shown(p.show), nil))
+		mux.Handle(p.path, d.signedIn(d.only(p.path, d.shown(p.show), nil)))
 	}
 	for _, a := range d.actions() {
-		mux.Handle(a.path, d.only(a.path, d.shown(d.actPage(a)), d.act(a)))
+		mux.Handle(a.path, d.signedIn(d.only(a.path, d.shown(d.actPage(a)), d.act(a))))
 	}
 	const part = "/jobs/{job}/parts/{part}"
-	mux.Handle(part, d.only(part, http.HandlerFunc(d.jobPart), nil))
+	mux.Handle(part, d.signedIn(d.only(part, http.HandlerFunc(d.jobPart), nil)))
+	for path, methods := range d.gateRoutes() {
+		mux.Handle(path, d.only(path, methods[http.MethodGet], methods[http.MethodPost]))
+	}
 	notFound := http.HandlerFunc(d.notFound)
 	mux.Handle(static.Prefix, d.only(static.Prefix, static.Handler(notFound), nil))
 	mux.Handle("/", notFound)
-	return web.CleanPath(d.sameOrigin(mux)), nil
+	return web.CleanPath(d.transport(d.sameOrigin(mux))), nil
 }
 
 // sameOrigin refuses what a page of another origin has a browser send.

@@ -9,6 +9,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/templates"
+	"idpool/web/admin/signin"
 	"idpool/web/static"
 )
 
@@ -38,6 +39,9 @@ func (d *dashboard) frame(r *http.Request, title string) templates.Frame {
 		return f
 	}
 	f.Who, f.Find = string(caller.Client), r.URL.Query().Get("q")
+	if s, ok := signin.SessionOf(r.Context()); ok {
+		f.Who, f.SignOut = s.Name+" · "+string(s.Role), true
+	}
 	for _, s := range sections {
 		s.Current = r.URL.Path == s.Href || s.Href != "/" && strings.HasPrefix(r.URL.Path, s.Href+"/")
 		f.Nav = append(f.Nav, s)
@@ -78,6 +82,9 @@ func with(r *http.Request, key, value string) string {
 
 // session is whose plans a request may carry out.
 func (d *dashboard) session(r *http.Request) string {
+	if s, ok := signin.SessionOf(r.Context()); ok {
+		return string(s.ID)
+	}
 	caller, _ := alloc.CallerFrom(r.Context())
 	return string(caller.Client)
 }

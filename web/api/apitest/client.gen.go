@@ -202,6 +202,7 @@ const (
 	ProblemCodeThrottled            ProblemCode = "throttled"
 	ProblemCodeTooLarge             ProblemCode = "too_large"
 	ProblemCodeTooManyJobs          ProblemCode = "too_many_jobs"
+	ProblemCodeTooManyRequests      ProblemCode = "too_many_requests"
 	ProblemCodeUnauthenticated      ProblemCode = "unauthenticated"
 	ProblemCodeUnavailable          ProblemCode = "unavailable"
 	ProblemCodeUnsupportedMediaType ProblemCode = "unsupported_media_type"
@@ -1401,6 +1402,7 @@ type PartialError struct {
 	// | `version_required` | 428 | Version required |
 	// | `quota_exceeded` | 429 | Quota exceeded |
 	// | `too_many_jobs` | 429 | Too many jobs |
+	// | `too_many_requests` | 429 | Too many requests |
 	// | `internal` | 500 | Internal error |
 	// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 	// | `pool_damaged` | 503 | Pool damaged |
@@ -1604,6 +1606,7 @@ type Problem struct {
 	// | `version_required` | 428 | Version required |
 	// | `quota_exceeded` | 429 | Quota exceeded |
 	// | `too_many_jobs` | 429 | Too many jobs |
+	// | `too_many_requests` | 429 | Too many requests |
 	// | `internal` | 500 | Internal error |
 	// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 	// | `pool_damaged` | 503 | Pool damaged |
@@ -1672,6 +1675,7 @@ type Problem struct {
 		// | `version_required` | 428 | Version required |
 		// | `quota_exceeded` | 429 | Quota exceeded |
 		// | `too_many_jobs` | 429 | Too many jobs |
+		// | `too_many_requests` | 429 | Too many requests |
 		// | `internal` | 500 | Internal error |
 		// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 		// | `pool_damaged` | 503 | Pool damaged |
@@ -1761,6 +1765,7 @@ type Problem struct {
 // | `version_required` | 428 | Version required |
 // | `quota_exceeded` | 429 | Quota exceeded |
 // | `too_many_jobs` | 429 | Too many jobs |
+// | `too_many_requests` | 429 | Too many requests |
 // | `internal` | 500 | Internal error |
 // | `pool_rebuilding` | 503 | Pool is being rebuilt |
 // | `pool_damaged` | 503 | Pool damaged |
@@ -2667,6 +2672,7 @@ type Tended struct {
 		// | `version_required` | 428 | Version required |
 		// | `quota_exceeded` | 429 | Quota exceeded |
 		// | `too_many_jobs` | 429 | Too many jobs |
+		// | `too_many_requests` | 429 | Too many requests |
 		// | `internal` | 500 | Internal error |
 		// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 		// | `pool_damaged` | 503 | Pool damaged |
@@ -2740,6 +2746,7 @@ type Tended struct {
 			// | `version_required` | 428 | Version required |
 			// | `quota_exceeded` | 429 | Quota exceeded |
 			// | `too_many_jobs` | 429 | Too many jobs |
+			// | `too_many_requests` | 429 | Too many requests |
 			// | `internal` | 500 | Internal error |
 			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 			// | `pool_damaged` | 503 | Pool damaged |
@@ -2874,6 +2881,7 @@ type Tended struct {
 			// | `version_required` | 428 | Version required |
 			// | `quota_exceeded` | 429 | Quota exceeded |
 			// | `too_many_jobs` | 429 | Too many jobs |
+			// | `too_many_requests` | 429 | Too many requests |
 			// | `internal` | 500 | Internal error |
 			// | `pool_rebuilding` | 503 | Pool is being rebuilt |
 			// | `pool_damaged` | 503 | Pool damaged |
