@@ -127,6 +127,36 @@ func TestAnAlarmFiresWhereItShouldAndNowhereElse(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
+	audit := alloc.Job{Kind: alloc.JobAudit, State: alloc.JobDone, Verdict: alloc.VerdictHealthy}
+	ill, broken, known := audit, audit, audit
+	ill.Verdict, ill.Tally.Findings = alloc.VerdictFindings, 1
+	broken.Tally.Findings, broken.Tally.Trail = 1, 1
+	known.Tally.Findings, known.Tally.Informing = 1, 1
+	for _, tt := range []struct {
+		name string
+		job  alloc.Job
+		want []string
+	}{
+		{"an audit that has found nothing", audit, nil},
+		{"one that has found something", ill, []string{"AuditFindings"}},
+		{"one of a broken trail", broken, []string{"TrailBroken"}},
+		{"one of an acknowledged break", known, nil},
+	} {
+		values := map[string]float64{}
+		for _, v := range metrics.Audit(tt.job) {
+			values[v.Name] = v.Of
+		}
+		var got []string
+		for id, w := range all {
+			if value, is := values[w.metric]; is && w.fires(value) {
+				got = append(got, id)
+				delete(never, id)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
 	for id := range never {
 		t.Errorf("no report puts %s on", id)
 	}

@@ -96,6 +96,9 @@ func made() map[string]string {
 	for _, v := range metrics.Run(time.Time{}, alloc.TendReport{}, nil) {
 		all[v.Name] = "table"
 	}
+	for _, v := range metrics.Audit(alloc.Job{}) {
+		all[v.Name] = "table"
+	}
 	for _, name := range []string{"requests", "duration_ms", "count", "stolen"} {
 		all[name] = "table,operation,outcome"
 	}

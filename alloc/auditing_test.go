@@ -347,3 +347,24 @@ func TestALogIsForManagersOnly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whoever wants to know is told of the end of a job, once, whoever brings it about.
+func TestTheEndOfAJobIsTold(t *testing.T) {
+	o := newOffice(t)
+	var told []alloc.Job
+	s, err := alloc.NewService(alloc.Config{
+		Store: o.model, Now: o.clock.Now, Log: logCodec, Encoders: encoders, Ended: func(_ context.Context, j alloc.Job) { told = append(told, j) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Service = s
+	j, err := s.Audit(o.ctx, alloc.AuditRequest{})
+	if err != nil || len(told) > 0 {
+		t.Fatalf("%v: told of %+v", err, told)
+	}
+	done, _ := o.finished(t, j.ID)
+	if _, err := s.Tend(o.ctx); err != nil || len(told) != 1 || !told[0].Equal(done) {
+		t.Errorf("%v: told of %+v, want %+v", err, told, done)
+	}
+}

@@ -80,6 +80,9 @@ func (s *Service) changeJob(ctx context.Context, j, to Job) (Job, error) {
 	if err != nil {
 		return j, err
 	}
+	if s.ended != nil && changed.State.Ended() {
+		s.ended(ctx, changed)
+	}
 	return changed, nil
 }
 

@@ -33,6 +33,10 @@ type Config struct {
 
 	// Log is the form of logs, findings and restores. All of it or nothing: a process without it leaves the jobs that need it to others.
 	Log LogCodec
+
+	// Ended is told of each job that this process has brought to its end, once as far as is known: that of which the answer was lost, maybe not. It
+	// returns soon. nil tells nobody.
+	Ended func(context.Context, Job)
 }
 
 // Service has the operations of idpool. Each checks its caller's scopes first (CodeUnauthenticated, CodeForbidden), then
@@ -48,6 +52,7 @@ type Service struct {
 	queue    Queue
 	old      Old
 	log      LogCodec
+	ended    func(context.Context, Job)
 
 	sessionIdle, sessionLifetime time.Duration
 }
@@ -72,7 +77,7 @@ func NewService(c Config) (*Service, error) {
 	}
 	return &Service{
 		sessionIdle: idle, sessionLifetime: lifetime,
-		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log,
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log, ended: c.Ended,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }

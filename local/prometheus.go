@@ -100,6 +100,21 @@ func (m *monitor) ran(at time.Time, r alloc.TendReport, err error) {
 	}
 }
 
+// ended counts audits that are done, and logs them.
+func (m *monitor) ended(logger *slog.Logger) func(context.Context, alloc.Job) {
+	return func(ctx context.Context, j alloc.Job) {
+		if !web.AuditDone(j) {
+			return
+		}
+		m.mu.Lock()
+		for _, v := range metrics.Audit(j) {
+			m.sums[v.Name] += v.Of
+		}
+		m.mu.Unlock()
+		web.LogAudit(ctx, logger, j)
+	}
+}
+
 // Describe implements prometheus.Collector: what is collected depends on the pools that there are.
 func (m *monitor) Describe(chan<- *prometheus.Desc) {}
 
@@ -115,13 +130,19 @@ func (m *monitor) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("idpool_"+name, help, names, nil), prometheus.GaugeValue, value, values...)
 	}
 	gauge("queue_waiting", "Jobs that wait for a worker.", float64(m.queue()))
+	counter := func(v metrics.Value) {
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("idpool_"+v.Name+"_total", v.Help, nil, nil), prometheus.CounterValue, m.sums[v.Name])
+	}
+	for _, v := range metrics.Audit(alloc.Job{}) {
+		counter(v)
+	}
 	if m.at.IsZero() {
 		return
 	}
 	gauge("last_run_timestamp_seconds", "When the last run of the schedule ended.", float64(m.at.UnixMilli())/1000)
 	for _, v := range m.values {
 		if v.Sum {
-			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("idpool_"+v.Name+"_total", v.Help, nil, nil), prometheus.CounterValue, m.sums[v.Name])
+			counter(v)
 			continue
 		}
 		gauge(v.Name, v.Help, v.Of)

@@ -55,6 +55,10 @@ func TestMetricsShowRequestsPoolsAndRuns(t *testing.T) {
 		until(t, p, `idpool_requests_total{operation="claim",outcome="first"}`, 2)
 		until(t, p, `idpool_request_duration_seconds_count{operation="claim"}`, 2)
 		until(t, p, "idpool_queue_waiting", 0)
+		until(t, p, "idpool_audits_total", 0)
+		must[struct{}](t, p, http.StatusAccepted, request{method: "POST", path: "/v1/pools/p/audit"})
+		until(t, p, "idpool_audits_total", 1)
+		until(t, p, "idpool_audits_ill_total", 0)
 		if runs := sample(t, p, "idpool_runs_total"); runs < 2 {
 			t.Errorf("%v runs were counted", runs)
 		}

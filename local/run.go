@@ -60,7 +60,10 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	}
 	defer func() { err = errors.Join(err, closeOld()) }()
 	queue := sqs.NewLocal()
-	svc, err := alloc.NewService(alloc.Config{Store: store, Encoders: api.Encoders(), Log: api.LogCodec(), VerifyFor: verifyFor, Queue: queue, Old: old})
+	seen := newMonitor(queue.Len)
+	svc, err := alloc.NewService(alloc.Config{
+		Store: store, Encoders: api.Encoders(), Log: api.LogCodec(), VerifyFor: verifyFor, Queue: queue, Old: old, Ended: seen.ended(logger),
+	})
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,6 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	seen := newMonitor(queue.Len)
 	h, err := handler(svc, verify, isLoopback(listener.Addr().String()), seen, logger)
 	if err != nil {
 		return err

@@ -26,3 +26,26 @@ func LogAlarms(ctx context.Context, logger *slog.Logger, r alloc.TendReport) {
 			slog.Int(KeyUnheard, r.Unheard))
 	}
 }
+
+// AuditDone reports whether the job is an audit that is done.
+func AuditDone(j alloc.Job) bool { return j.Kind == alloc.JobAudit && j.State == alloc.JobDone }
+
+// LogAudit logs an audit that is done: at ERROR where it has found what is not for information alone. Kept where nobody who can write the table can write, the
+// line is what tells later up to where the trail was.
+func LogAudit(ctx context.Context, logger *slog.Logger, j alloc.Job, more ...slog.Attr) {
+	level := slog.LevelInfo
+	if j.Verdict != alloc.VerdictHealthy || j.TrailVerdict() != alloc.VerdictHealthy {
+		level = slog.LevelError
+	}
+	attrs := []slog.Attr{slog.String(KeyJob, string(j.ID)), slog.String(KeyVerdict, j.Verdict), slog.String(KeyTrailVerdict, j.TrailVerdict())}
+	if j.Pool != "" {
+		attrs = append(attrs, slog.String(KeyPool, string(j.Pool)))
+	}
+	if j.Spec.Sequence != "" {
+		attrs = append(attrs, slog.String(KeySequence, string(j.Spec.Sequence)))
+	}
+	if end := j.Spec.Verified; end.Month != "" {
+		attrs = append(attrs, slog.Group(KeyTrailEnd, slog.String("month", end.Month), slog.Int64("position", end.Last), slog.String("hash", end.Hash)))
+	}
+	logger.LogAttrs(ctx, level, "an audit is done", append(attrs, more...)...)
+}

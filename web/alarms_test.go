@@ -43,3 +43,36 @@ func TestWhatARunLogs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// An audit that has found something has a line at ERROR, another one at INFO; both say up to where the trail was.
+func TestWhatAnAuditLogs(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	end := alloc.TrailMonth{Month: "2026-11", Last: 42, Hash: "h"}
+	done := alloc.Job{ID: "j", Kind: alloc.JobAudit, State: alloc.JobDone, Verdict: alloc.VerdictHealthy, Pool: "p", Spec: alloc.JobSpec{Verified: end}}
+	ill := alloc.Job{ID: "k", Kind: alloc.JobAudit, State: alloc.JobDone, Verdict: alloc.VerdictHealthy, Spec: alloc.JobSpec{Sequence: "s"}, Tally: alloc.Tally{Trail: 1}}
+	LogAudit(t.Context(), logger, done, slog.Int("more", 1))
+	LogAudit(t.Context(), logger, ill)
+	var got []map[string]any
+	for line := range bytes.Lines(log.Bytes()) {
+		var e map[string]any
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		delete(e, "time")
+		got = append(got, e)
+	}
+	want := []map[string]any{
+		{
+			"level": "INFO", "msg": "an audit is done", "job": "j", "pool": "p", "verdict": "healthy", "trail_verdict": "healthy", "more": 1.0,
+			"trail_end": map[string]any{"month": "2026-11", "position": 42.0, "hash": "h"},
+		},
+		{"level": "ERROR", "msg": "an audit is done", "job": "k", "sequence": "s", "verdict": "healthy", "trail_verdict": "findings"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !AuditDone(done) || AuditDone(alloc.Job{Kind: alloc.JobAudit, State: alloc.JobFailed}) || AuditDone(alloc.Job{Kind: alloc.JobSeed, State: alloc.JobDone}) {
+		t.Error("what is an audit that is done is not known")
+	}
+}

@@ -39,6 +39,10 @@ const (
 	KeyReason       = "reason"  // why a generator is dry, or a sequence is rebuilt; of a line of its own
 	KeyStep         = "step"    // of a rebuild; of a line of its own
 	KeyUnheard      = "unheard" // steps that nobody has told the end of; of a line of its own
+	KeyJob          = "job"     // like what follows of an audit that is done, which has a line of its own
+	KeyVerdict      = "verdict"
+	KeyTrailVerdict = "trail_verdict"
+	KeyTrailEnd     = "trail_end" // month, position and hash: what a later audit may be asked to find again
 )
 
 // event collects what is known of one request, to be logged once at its end.

@@ -151,6 +151,21 @@ func Sequence(s alloc.SequenceStanding) []Value {
 	return values
 }
 
+// Audit is the numbers of one audit that is done.
+func Audit(j alloc.Job) []Value {
+	sum := func(name string, n int, help string) Value { return Value{name, "Count", float64(n), true, help} }
+	return []Value{
+		sum("audits", 1, "Audits that are done."),
+		sum("audits_ill", one(j.Verdict == alloc.VerdictFindings), "Audits whose verdict is findings: of the pool or the sequence, of one of the trail alone of that."),
+		sum("audits_trail_ill", one(j.TrailVerdict() == alloc.VerdictFindings), "Audits that have found something about the trail that nobody has acknowledged."),
+		sum("audit_findings", int(j.Tally.Findings-j.Tally.Informing), "What audits have found, without what is for information."),
+		sum("audit_information", int(j.Tally.Informing), "What audits have found for information."),
+	}
+}
+
+// Audited returns what is to be logged of an audit that is done, beside its own attributes.
+func (s Set) Audited(at time.Time, j alloc.Job) []slog.Attr { return s.line(at, Audit(j)) }
+
 // Lines returns what is to be logged of a run beside its own event, each element as the attributes of one line: the numbers of
 // the run, and where Set.Pools says so those of each pool and sequence.
 func (s Set) Lines(at time.Time, r alloc.TendReport, err error) [][]slog.Attr {

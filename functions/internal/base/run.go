@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -41,8 +42,16 @@ func Start(ctx context.Context, lookup func(string) (string, bool), jobs *Jobs) 
 	if err != nil {
 		return Function{}, err
 	}
-	svc, err := settings.Service(ctx, jobs)
-	return Function{Settings: settings, Service: svc, Logger: lambdacontext.NewLogger(), Metrics: metrics.Set{Table: settings.Table, Pools: settings.Pools}}, err
+	f := Function{Settings: settings, Logger: lambdacontext.NewLogger(), Metrics: metrics.Set{Table: settings.Table, Pools: settings.Pools}}
+	f.Service, err = settings.Service(ctx, jobs, f.jobEnded)
+	return f, err
+}
+
+// jobEnded logs the end of an audit, with its metrics.
+func (f Function) jobEnded(ctx context.Context, j alloc.Job) {
+	if web.AuditDone(j) {
+		web.LogAudit(ctx, f.Logger, j, f.Metrics.Audited(time.Now(), j)...)
+	}
 }
 
 // HTTP serves the handler, below the middleware that every request goes through.
