@@ -54,6 +54,7 @@ func (d *dashboard) screens() []screen {
 		{"/sequences", d.sequencesPage},
 		{"/sequences/{sequence}", d.sequencePage},
 		{"/jobs", d.jobsPage},
+		{"/audit", d.trailPage},
 		{"/find", d.find},
 		{"/jobs/{job}", d.jobPage},
 	}
@@ -61,7 +62,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.jobActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.jobStepActions(), d.jobActions())
 }
 
 type dashboard struct {
@@ -97,8 +98,9 @@ func New(c Config) (http.Handler, error) {
 	for _, a := range d.actions() {
 		mux.Handle(a.path, d.signedIn(d.only(a.path, d.shown(d.actPage(a)), d.act(a))))
 	}
-	const part = "/jobs/{job}/parts/{part}"
-	mux.Handle(part, d.signedIn(d.only(part, http.HandlerFunc(d.jobPart), nil)))
+	for path, file := range map[string]http.HandlerFunc{"/jobs/{job}/parts/{part}": d.jobPart, "/audit/export": d.exportTrail} {
+		mux.Handle(path, d.signedIn(d.only(path, file, nil)))
+	}
 	for path, methods := range d.gateRoutes() {
 		mux.Handle(path, d.only(path, methods[http.MethodGet], methods[http.MethodPost]))
 	}

@@ -25,6 +25,7 @@ var sections = []templates.Link{
 	{Text: "Pools", Href: "/pools"},
 	{Text: "Sequences", Href: "/sequences"},
 	{Text: "Jobs", Href: "/jobs"},
+	{Text: "Audit", Href: "/audit"},
 }
 
 // frame is what stands around the page of a request.
@@ -107,6 +108,7 @@ var said = map[string]string{
 	"draining":         "The pool is draining: claims go on, and nothing is added.",
 	"id-released":      "The ID is released. It is on its way back, and can be claimed again after the schedule's next run.",
 	"id-retired":       "The ID is retired. Nobody ever gets it again.",
+	"job-made":         "The job goes on by itself; this page shows how far it is.",
 	"pool-created":     "The pool was created. It is empty: seed it, or let its generator fill it.",
 	"pool-changed":     "The pool was changed. It takes effect everywhere within 30 seconds.",
 	"sequence-created": "The sequence was created.",

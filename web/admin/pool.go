@@ -42,7 +42,7 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	now := d.now()
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
-		Row: poolRow(r.Context(), st, now), Buttons: d.poolButtons(r, st.Pool), Facts: poolConfig(st.Pool),
+		Row: poolRow(r.Context(), st, now), Buttons: append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...), Facts: poolConfig(st.Pool),
 		Forecast: d.forecast(r, name), Ranges: ranges(r),
 	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st)
