@@ -122,23 +122,27 @@ func counted(t Tally, found []Finding) Tally {
 
 // findingsPart makes a part of what a step has found, as far as that is shown. Its counts are those of the whole step.
 func (s *Service) findingsPart(j Job, a AuditStep) (Part, error) {
-	p := Part{Tally: counted(a.Tally, a.Findings)}
-	for shown := min(len(a.Findings), int(max(0, MaxFindings-j.Tally.Findings))); shown > 0; shown /= 2 {
-		found := make([]Finding, shown)
-		for i, f := range a.Findings[:shown] {
+	data, shown, err := s.encodeFindings(a.Findings, MaxFindings-j.Tally.Findings)
+	return Part{Data: data, IDs: shown, Tally: counted(a.Tally, a.Findings)}, err
+}
+
+// encodeFindings encodes the first of what was found, as many as there is room for, and says how many they are.
+func (s *Service) encodeFindings(found []Finding, room Count) (data []byte, n Count, err error) {
+	for shown := min(len(found), int(max(0, room))); shown > 0; shown /= 2 {
+		some := make([]Finding, shown)
+		for i, f := range found[:shown] {
 			f.On, f.Detail = clip(f.On), clip(f.Detail)
-			found[i] = f
+			some[i] = f
 		}
-		data, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeFindings(found) })
+		data, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeFindings(some) })
 		if err != nil {
-			return Part{}, Errorf(CodeInternal, "what the audit has found cannot be written").Because(err)
+			return nil, 0, Errorf(CodeInternal, "what was found cannot be written").Because(err)
 		}
 		if len(data) <= MaxPartBytes { // else there are texts of extraordinary length: rather fewer than none
-			p.Data, p.IDs = data, Count(shown)
-			break
+			return data, Count(shown), nil
 		}
 	}
-	return p, nil
+	return nil, 0, nil
 }
 
 // auditSum is what an audit has met, in words.

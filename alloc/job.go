@@ -61,7 +61,7 @@ type Job struct {
 	Created time.Time
 	Updated time.Time // when it was made, or last moved on; a try that failed leaves it, and is in the log
 	Done    Count     // IDs written, counted, listed, looked at or carried, or entries settled
-	Parts   int       // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount and JobRebuild have none
+	Parts   int       // parts of the result that are there; part 0 of a job that is done is, though it may be empty. JobCount has none, and JobRebuild only where IDs are gone
 	Mark    string    // where the next step goes on; "" at the beginning. Of a job with a file the number of the next piece; before it is started, how its file is read on
 	Tries   int       // attempts at the next step that failed
 	Faults  int       // of these, those whose reason does not pass by itself

@@ -94,7 +94,7 @@ var jobKinds = map[JobKind]jobKind{
 		able:    always,
 		step:    (*Service).rebuildStep,
 		abandon: func(s *Service, ctx context.Context, j Job) error { return s.store.AbandonRebuild(ctx, j.Pool, j.ID) },
-		empty:   func(Job) bool { return true },
+		empty:   func(j Job) bool { return j.Tally.Lost == 0 },
 		sum:     rebuildSum,
 		stays:   "the pool is open, and as it was before, unless the rebuild had just come to its end", recorded: true,
 	},

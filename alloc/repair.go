@@ -28,6 +28,7 @@ type PoolRebuilt struct {
 	Next  string // "" at the end: the pool is rebuilt and open
 	Met   Count  // IDs of this step
 	Tally Tally  // of them, by state; Lost is IDs that were listed and are gone: they are known from now on, and retired
+	Gone  []ID   // of those that are lost the first MaxFindings; a repeat of the step says the same
 	Total Count  // how many there will be in all, as far as is known; 0 for not known
 }
 

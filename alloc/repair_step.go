@@ -18,12 +18,33 @@ func (s *Service) rebuildStep(ctx context.Context, j Job) (doneStep, error) {
 	if err != nil {
 		return doneStep{}, err
 	}
+	p, err := s.gonePart(j, done)
+	if err != nil {
+		return doneStep{}, err
+	}
 	to := j
+	if _, _, to.Parts, err = s.putPassage(ctx, j, p, passage{from: j.Mark, to: done.Next, done: done.Met}); err != nil {
+		return doneStep{}, err
+	}
 	to.Mark = done.Next
 	to.Done += done.Met
 	to.Total = max(to.Total, done.Total)
 	to.Tally = j.Tally.plus(done.Tally)
 	return doneStep{to, done.Next == ""}, nil
+}
+
+// gonePart makes a part of the IDs that a step has found gone, as far as they are shown: nothing else tells of them once the pool has its new
+// queue, but that they are retired.
+func (s *Service) gonePart(j Job, done PoolRebuilt) (Part, error) {
+	if !s.log.whole() {
+		return Part{}, nil // the counts tell how many
+	}
+	found := make([]Finding, len(done.Gone))
+	for i, id := range done.Gone {
+		found[i] = Finding{Kind: FindLostID, On: string(id), Detail: "it was listed, and had no item: it is retired"}
+	}
+	data, shown, err := s.encodeFindings(found, MaxFindings-j.Tally.Lost)
+	return Part{Data: data, IDs: shown}, err
 }
 
 // checkOther looks who rebuilds the pool of a job that cannot, for that reason. Where nobody does any more, that is ended, and the job's next try goes on;

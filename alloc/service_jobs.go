@@ -173,8 +173,8 @@ func cancelled(j Job, by ClientID) string {
 }
 
 // JobPart returns part n, from 0, of a job's result. What is there stays as it is, also while the job goes on.
-// Part 0 of a job that is done is there in any case, but for JobCount and JobRebuild, which have none; where nothing was written it is empty. Of
-// JobSeed they say what was not added, in lines of CSV without a header: line, id, outcome, reason. Of JobAudit, JobLog and JobRestore they are what
+// Part 0 of a job that is done is there in any case, but for JobCount, which has none, and JobRebuild, which has none where no ID is gone; where nothing was written it is empty. Of
+// JobSeed they say what was not added, in lines of CSV without a header: line, id, outcome, reason. Of JobAudit, JobRebuild, JobLog and JobRestore they are what
 // Config.Log makes of findings, of what was taken, and of what was not carried. CodeJobNotFound where there is no
 // such part. Needs what it took to make the job, and of a seeding of another client ActionExport as well: it tells of IDs in the pool.
 func (s *Service) JobPart(ctx context.Context, id JobID, n int) ([]byte, error) {

@@ -75,6 +75,9 @@ func (p *modelPool) rebuild(o alloc.PoolRebuildOrder, now time.Time) (done alloc
 	if p.Config.Policy != alloc.PolicyForget {
 		done.Tally.Lost = alloc.Count(len(p.gone))
 		for _, id := range slices.Sorted(maps.Keys(p.gone)) {
+			if len(done.Gone) < alloc.MaxFindings {
+				done.Gone = append(done.Gone, id)
+			}
 			p.add(&modelID{IDRecord: alloc.IDRecord{Pool: p.Name, ID: id, State: alloc.StateRetired}})
 		}
 		p.seeded = alloc.Count(len(p.ids))

@@ -35,6 +35,7 @@ func plusRebuilt(a, b alloc.PoolRebuilt) alloc.PoolRebuilt {
 	a.Tally.Returning += b.Tally.Returning
 	a.Tally.Retired += b.Tally.Retired
 	a.Tally.Lost += b.Tally.Lost
+	a.Gone = append(a.Gone, b.Gone...)
 	return a
 }
 

@@ -2,6 +2,7 @@ package alloctest
 
 import (
 	"fmt"
+	"slices"
 
 	"idpool/alloc"
 )
@@ -79,6 +80,9 @@ var repairCases = []testCase{
 		}
 		done := w.rebuiltPool("p", "rebuild")
 		equal(w, done.Tally.Lost, 3, "IDs that were lost")
+		slices.Sort(done.Gone)
+		slices.Sort(lost)
+		equal(w, fmt.Sprint(done.Gone), fmt.Sprint(lost), "IDs that are named as lost")
 		w.are("p", lost, alloc.StateRetired)
 		w.book.lose("p", lost)
 		for _, o := range w.seed(w.open(), "p", "again", lost) {

@@ -187,6 +187,7 @@ func (c *stretchOf) lostOf(ctx context.Context, listed []entry, source string) (
 	}
 	for _, e := range listed {
 		if states[e.id].Str(AttrSource) == source {
+			e.lost = true
 			entries = append(entries, e)
 		}
 	}

@@ -19,13 +19,17 @@ type entry struct {
 	listing
 	tag  string // of the batch that has put it
 	open bool   // it can be claimed, now or when it has come back
+	lost bool   // it was listed and had no item
 }
 
 // String is the stored form.
 func (e entry) String() string {
 	kind := "s"
-	if e.open {
+	switch {
+	case e.open:
 		kind = "o"
+	case e.lost:
+		kind = "l"
 	}
 	return kind + e.tag + " " + e.listing.String()
 }
@@ -36,7 +40,7 @@ func parseEntry(text string) (entry, bool) {
 	if !ok || head == "" {
 		return entry{}, false
 	}
-	return entry{listing: l, tag: head[1:], open: head[0] == 'o'}, true
+	return entry{listing: l, tag: head[1:], open: head[0] == 'o', lost: head[0] == 'l'}, true
 }
 
 // rebuiltPage is what a step lists, and where the scan goes on after it.
@@ -182,7 +186,13 @@ func (p *rebuiltPage) after(r *rebuilding) map[string]any {
 }
 
 func (p *rebuiltPage) done(r *rebuilding, next string) alloc.PoolRebuilt {
-	return alloc.PoolRebuilt{Next: next, Met: alloc.Count(len(p.entries)), Tally: p.counts.of(), Total: r.total(int64(len(p.entries)))}
+	done := alloc.PoolRebuilt{Next: next, Met: alloc.Count(len(p.entries)), Tally: p.counts.of(), Total: r.total(int64(len(p.entries)))}
+	for _, e := range p.entries {
+		if e.lost && len(done.Gone) < alloc.MaxFindings {
+			done.Gone = append(done.Gone, e.id)
+		}
+	}
+	return done
 }
 
 // position is where a segment of the scan goes on: "" at its beginning, scanEnd at its end, else the key as it was given.

@@ -191,7 +191,7 @@ func sequenceAddress(name alloc.SequenceName) string {
 // resultNotes say what the result of a job is.
 var resultNotes = map[alloc.JobKind]string{
 	alloc.JobSeed: "what was not added, and why", alloc.JobExport: "the IDs; all parts, one after the other, are one file",
-	alloc.JobAudit: "the findings, in lines of JSON", alloc.JobLog: "the log; all parts, one after the other, are one file", alloc.JobRestore: "what was not carried, in lines of JSON",
+	alloc.JobAudit: "the findings, in lines of JSON", alloc.JobRebuild: "the IDs that were listed and are gone, in lines of JSON", alloc.JobLog: "the log; all parts, one after the other, are one file", alloc.JobRestore: "what was not carried, in lines of JSON",
 }
 
 // maxResults is how many parts of a result a page links to.

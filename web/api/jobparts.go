@@ -47,7 +47,7 @@ func partFile(j alloc.Job, n int, data []byte) (*file, error) {
 	switch j.Kind {
 	case alloc.JobSeed:
 		return rejectsFile(j, n, data)
-	case alloc.JobLog, alloc.JobAudit, alloc.JobRestore:
+	case alloc.JobLog, alloc.JobAudit, alloc.JobRebuild, alloc.JobRestore:
 		return &file{media: mediaLines, name: fmt.Sprintf("%s-%s-%d.jsonl", about(j), j.Kind, n), data: data}, nil
 	}
 	if j.Format != formatCSV {

@@ -4206,7 +4206,7 @@ type ClientInterface interface {
 
 	// GetJobPart A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
+	// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say, of a rebuild the first 100 IDs that were listed and are gone, as findings; a count has none. It needs what the job needed to be made, and of a
 	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -5464,7 +5464,7 @@ func (c *Client) PutJobInputWithTextBody(ctx context.Context, job JobInPath, inp
 
 // GetJobPart A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
+// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say, of a rebuild the first 100 IDs that were listed and are gone, as findings; a count has none. It needs what the job needed to be made, and of a
 // seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -11127,7 +11127,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetJobPartWithResponse A part of a job's file
 	//
-	// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
+	// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say, of a rebuild the first 100 IDs that were listed and are gone, as findings; a count has none. It needs what the job needed to be made, and of a
 	// seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 	//
 	// Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
@@ -15640,7 +15640,7 @@ func (c *ClientWithResponses) PutJobInputWithTextBodyWithResponse(ctx context.Co
 
 // GetJobPartWithResponse A part of a job's file
 //
-// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say; a count and a rebuild have none. It needs what the job needed to be made, and of a
+// Of an export the IDs, of a seeding the entries that were not added, of an audit the findings, of a log its lines, of a restore what it has to say, of a rebuild the first 100 IDs that were listed and are gone, as findings; a count has none. It needs what the job needed to be made, and of a
 // seeding that another client has made the action *export* as well: it tells of IDs that are in the pool.
 //
 // Parts are there as soon as the job counts them. CSV has its header in part 0 alone. A job that is done has part 0 in any case:
