@@ -22,7 +22,7 @@ func (s *Service) Audit(ctx context.Context, r AuditRequest) (j Job, err error) 
 			return Errorf(CodeInvalidRequest, "name either a pool or a sequence, or neither for the trail alone; make a job for each")
 		case wanted.Spec.Sample < 1 || wanted.Spec.Sample > 100:
 			return Errorf(CodeInvalidRequest, "sample must be 1 to 100 percent, or left out for all")
-		case r.Known != (TrailMonth{}) && (!isMonth(r.Known.Month) || r.Known.Last < 1 || r.Known.Hash == ""):
+		case r.Known != (TrailMonth{}) && (!IsMonth(r.Known.Month) || r.Known.Last < 1 || r.Known.Hash == ""):
 			return Errorf(CodeInvalidRequest, "what is known of the trail's end is a month like 2026-11, a position from 1 and a hash, as an audit before has said them")
 		}
 		return s.checkThere(ctx, wanted)

@@ -24,8 +24,8 @@ func (m TrailMonth) place() string {
 // MonthOf is the name of the month of a time, in UTC.
 func MonthOf(at time.Time) string { return at.UTC().Format("2006-01") }
 
-// isMonth reports whether it names a month as MonthOf does.
-func isMonth(month string) bool {
+// IsMonth reports whether it names a month as MonthOf does.
+func IsMonth(month string) bool {
 	at, err := time.Parse("2006-01", month)
 	return err == nil && MonthOf(at) == month
 }

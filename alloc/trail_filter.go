@@ -25,7 +25,7 @@ func (f TrailFilter) check() error {
 		}
 	}
 	switch {
-	case f.Month != "" && !isMonth(f.Month):
+	case f.Month != "" && !IsMonth(f.Month):
 		return Errorf(CodeInvalidRequest, "month must be one like 2026-11")
 	case !f.From.IsZero() && !f.Until.IsZero() && !f.From.Before(f.Until):
 		return Errorf(CodeInvalidRequest, "until must be later than from")

@@ -67,15 +67,35 @@ func chainedItem(r alloc.AuditRecord) Item {
 	return item(chainKey(r.Month, r.Position), it)
 }
 
+// maxPosition is the greatest position that a record may have.
+const maxPosition = 1_000_000_000_000_000_000
+
+// inChain is the position in the chain that the item stands at; 0 for none, of what somebody has put among the records and nothing here has.
+func inChain(it Item) int64 {
+	n, err := strconv.ParseInt(it.Str(AttrSK), 10, 64)
+	if err != nil || n < 1 || n > maxPosition || chainKey("", n).SK != it.Str(AttrSK) {
+		return 0
+	}
+	return n
+}
+
+// nextMonth is where the chain of the month goes on, where the item says so; else it is a record.
+func nextMonth(month string, it Item) string {
+	if next := it.Str("next"); inChain(it) != 0 && alloc.IsMonth(next) && next > month {
+		return next
+	}
+	return ""
+}
+
 // decodeChained reads an item of a chain. Its place is that of its key: a record that somebody has moved shows as one that is not
-// intact. ok is false for the item behind the last record.
+// intact. ok is false for what is no record: the item behind the last one, and one that stands at no position.
 func decodeChained(month string, it Item) (r alloc.AuditRecord, ok bool) {
-	if it.Str("next") != "" {
+	at := inChain(it)
+	if at == 0 || nextMonth(month, it) != "" {
 		return alloc.AuditRecord{}, false
 	}
 	r = decodeAudit(it.Str("id"), it)
-	position, _ := strconv.ParseInt(it.Str(AttrSK), 10, 64) //nolint:errcheck // one that is no number is position 0, which no record has
-	r.Link = alloc.Link{Month: month, Position: position, Previous: it.Str("prev"), Hash: it.Str("hash")}
+	r.Link = alloc.Link{Month: month, Position: at, Previous: it.Str("prev"), Hash: it.Str("hash")}
 	return r, true
 }
 
@@ -96,7 +116,7 @@ func (s *Store) Chain(ctx context.Context, month string, after int64, limit int)
 func (s *Store) Months(ctx context.Context) (list []alloc.TrailMonth, err error) {
 	q := Query{PK: monthsPK}
 	err = s.pages(ctx, q, func(it Item) bool {
-		if month := it.Str(AttrSK); month != trailBegan {
+		if month := it.Str(AttrSK); alloc.IsMonth(month) {
 			list = append(list, alloc.TrailMonth{Month: month, Last: it.Int("last"), Hash: it.Str("hash")})
 		}
 		return true

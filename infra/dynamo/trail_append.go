@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"idpool/alloc"
 )
@@ -36,11 +37,14 @@ func (s *Store) chainEnd(ctx context.Context) (place, error) {
 
 // keptEnd is chainEnd where the trail has begun.
 func (s *Store) keptEnd(ctx context.Context) (end place, begun bool, err error) {
-	page, err := s.table.Query(ctx, Query{PK: monthsPK, Descending: true, Limit: 1})
-	if err != nil || len(page.Items) == 0 {
-		return place{}, false, err
-	}
-	return endOf(page.Items[0]), true, nil
+	err = s.pages(ctx, Query{PK: monthsPK, Descending: true, Limit: 1}, func(it Item) bool {
+		month := it.Str(AttrSK)
+		if begun = alloc.IsMonth(month) || month == trailBegan; begun {
+			end = endOf(it)
+		}
+		return !begun
+	})
+	return end, begun, err
 }
 
 func endOf(it Item) place {
@@ -170,13 +174,14 @@ func (a *appending) follow(ctx context.Context) error {
 
 // met goes on behind an item of a chain.
 func (a *appending) met(it Item) {
-	if next := it.Str("next"); next != "" {
+	if next := nextMonth(a.end.month, it); next != "" {
 		a.end = place{month: next, hash: a.end.hash}
 		return
 	}
-	r, _ := decodeChained(a.end.month, it)
-	a.end = place{month: r.Month, position: r.Position, hash: r.Hash}
-	a.done = r.ID == a.record.ID
+	if r, ok := decodeChained(a.end.month, it); ok {
+		a.end = place{month: r.Month, position: r.Position, hash: r.Hash}
+		a.done = r.ID == a.record.ID
+	}
 }
 
 // try puts the record behind the end, or, where the month of the end is over, what closes it. Before that the end is kept: so what is
@@ -187,6 +192,9 @@ func (a *appending) try(ctx context.Context) error {
 			return err
 		}
 		a.kept = a.end
+	}
+	if a.end.position >= maxPosition {
+		return internal(fmt.Errorf("the trail cannot go on behind position %d of %s; no record was ever appended there", a.end.position, a.end.month))
 	}
 	it := chainedItem(a.record.Seal(a.end.month, a.end.position+1, a.end.hash))
 	if now := alloc.MonthOf(a.store.now()); a.end.month < now {

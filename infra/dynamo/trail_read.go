@@ -91,7 +91,7 @@ func (s *Store) chainsBack(ctx context.Context, before string, give func(alloc.A
 	}
 	var err error
 	walked := s.pages(ctx, Query{PK: monthsPK, To: month, Descending: true}, func(it Item) bool {
-		if earlier := it.Str(AttrSK); earlier != trailBegan && earlier != month {
+		if earlier := it.Str(AttrSK); alloc.IsMonth(earlier) && earlier != month {
 			err = back(earlier, "")
 		}
 		return err == nil && more
@@ -107,13 +107,11 @@ func (s *Store) newestMonth(ctx context.Context) (month string, begun bool, err 
 	end, begun, err := s.keptEnd(ctx)
 	month = end.month
 	for next := month; err == nil && next != ""; {
-		month = next
-		var page Page
-		page, err = s.table.Query(ctx, Query{PK: chainPK(month), Descending: true, Limit: 1})
-		next = ""
-		if len(page.Items) > 0 {
-			next = page.Items[0].Str("next")
-		}
+		month, next = next, ""
+		err = s.pages(ctx, Query{PK: chainPK(month), Descending: true, Limit: 1}, func(it Item) bool {
+			next = nextMonth(month, it)
+			return inChain(it) == 0
+		})
 	}
 	return month, begun, err
 }
