@@ -55,7 +55,7 @@ const (
 
 	CodeSequenceRebuilding Code = "sequence_rebuilding" // a rebuild has frozen it
 	CodeSequenceResuming   Code = "sequence_resuming"   // rebuilt, and serves a share of the callers only, for now
-	CodeRebuildStep        Code = "rebuild_step"        // the rebuild is not at the step that this needs
+	CodeRebuildStep        Code = "rebuild_step"        // the rebuild is not at the step that this needs, or a pool has to be paused first
 	CodePlanChanged        Code = "plan_changed"        // it is not the present plan of the rebuild; look at that one
 	CodeNoEvidence         Code = "no_evidence"         // nothing but the counter tells where the sequence stands
 

@@ -10,7 +10,7 @@ import (
 // lease, between a line that says what the log is of (LogHead) and one that says what it has (LogTail). What was taken when the job was made is in it. With Since, what a backup of that time surely has as it is now is left out: that is what was claimed or leased logMargin before
 // it. What is held, on its way back or retired is always there. An entry of a ledger that cannot be read is left out.
 //
-// The log has tokens: who has it, owns the IDs. Needs ActionManage, to get it too. CodeInvalidRequest; CodePoolNotFound, CodePoolDeleted,
+// The log has tokens: who has it, owns the IDs. Of a pool that forgets there is none. Needs ActionManage, to get it too. CodeInvalidRequest; CodePoolNotFound, CodePoolDeleted,
 // CodePoolDamaged (rebuild it first), CodeSequenceNotFound, CodeSequenceDeleted; CodeBusy as in Export.
 func (s *Service) LogTaken(ctx context.Context, r LogRequest) (j Job, err error) {
 	if _, err := s.someone(ctx); err != nil {
@@ -34,7 +34,7 @@ func (s *Service) LogTaken(ctx context.Context, r LogRequest) (j Job, err error)
 		if on == aSequence {
 			return s.checkThere(ctx, wanted)
 		}
-		return s.onPool(ctx, r.Pool, nil)()
+		return s.onPool(ctx, r.Pool, Pool.checkLogged)()
 	})
 }
 

@@ -127,12 +127,15 @@ func TestABurnOfWhatHasLongTexts(t *testing.T) {
 	if _, err := d.model.Claim(t.Context(), alloc.ClaimOrder{Pool: "long", Count: 200, Hold: alloc.MaxHold, Owner: long, Metadata: map[string]string{"k": long}}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := d.model.SetPoolState(t.Context(), "long", 0, alloc.PoolPaused); err != nil {
+		t.Fatal(err)
+	}
 	j, lines := d.restore(t, alloc.RestoreRequest{Pool: "long", Source: alloc.RestoreBurn})
 	if j.Tally.Burned != 200 || len(lines) > 0 {
 		t.Errorf("the job is %+v with %+v", j, lines)
 	}
 	for n := range 4 {
-		list, err := d.model.Input(t.Context(), j.ID, fmt.Sprintf("burn.%d", n))
+		list, err := d.model.Input(t.Context(), j.ID, fmt.Sprintf("own.%d", n))
 		if err != nil || len(list) > alloc.MaxPartBytes {
 			t.Errorf("list %d has %d bytes, %v, more than a Store takes", n, len(list), err)
 		}

@@ -151,6 +151,9 @@ func TestALogOfNothing(t *testing.T) {
 	if _, _, err := d.model.CreatePool(t.Context(), "empty", alloc.PoolConfig{}.WithDefaults()); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := d.model.SetPoolState(t.Context(), "empty", 0, alloc.PoolPaused); err != nil {
+		t.Fatal(err)
+	}
 	log := d.log(t, alloc.LogRequest{Pool: "empty"})
 	wantWhole(t, log)
 	if j, lines := d.restore(t, alloc.RestoreRequest{Pool: "empty", Source: alloc.RestoreLog}, log); j.Done != 0 || len(lines) > 0 {
@@ -165,6 +168,7 @@ func TestALogAsOthersSendIt(t *testing.T) {
 	wantWhole(t, log)
 	d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog}, strings.TrimSpace(strings.ReplaceAll(log, "\n", "\r\n\r\n")))
 	d.wantCarried(t)
+	d.setState(t, alloc.PoolPaused)
 	s := d.service(t)
 	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
 	if err != nil {
@@ -187,7 +191,7 @@ func TestALogOfManyParts(t *testing.T) {
 		ids = append(ids, alloc.IDRecord{ID: alloc.ID(fmt.Sprintf("%04d-%s", n, strings.Repeat("x", 200))), State: alloc.StateRetired})
 	}
 	for some := range slices.Chunk(ids, 1000) {
-		if _, err := d.old.Carry(t.Context(), pool, some); err != nil {
+		if _, err := d.old.Carry(t.Context(), pool, d.point, some); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 // JobReceiving, and takes the log by ReceivePart. It may be asked for again, and again with another source. Of a sequence it enters leases into the
 // ledger, of which a rebuild then makes the position; with RestoreBurn it says how to rebuild it, and does nothing else.
 //
-// The pool should be paused meanwhile: what is claimed between the restore and this job may be in two hands, and the job then
-// says so. Records of Idempotency-Keys are not carried: a repeat of a request from after the point is a new one. Needs ActionManage. CodeInvalidRequest;
+// The pool must be paused until the job is done, and paused since the restore: what is claimed before that may be in two hands, and the job then
+// says so, but for what a pool forgets. Where somebody resumes it, the job fails. Of a pool that forgets no log has all that was taken: RestoreLog is refused. Records of Idempotency-Keys
+// are not carried: a repeat of a request from after the point is a new one. Needs ActionManage. CodeInvalidRequest; CodeRebuildStep where the pool is not paused;
 // CodePoolNotFound, CodePoolDeleted, CodePoolDamaged (rebuild it first), CodeSequenceNotFound, CodeSequenceDeleted; CodeBusy as in Export.
 func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err error) {
 	if _, err := s.someone(ctx); err != nil {
@@ -73,12 +74,35 @@ func (s *Service) checkRestore(r RestoreRequest) error {
 	return nil
 }
 
-// readyToRestore refuses a restore of what is not there, or of a pool that has to be rebuilt first.
+// readyToRestore refuses a restore of what is not there, or of a pool that has to be rebuilt or paused first.
 func (s *Service) readyToRestore(ctx context.Context, j Job) error {
 	if j.Pool == "" {
 		return s.checkThere(ctx, j)
 	}
-	return s.onPool(ctx, j.Pool, nil)()
+	return s.onPool(ctx, j.Pool, j.checkRestored)()
+}
+
+// checkRestored refuses to go on with the restore of a pool from which somebody may be served, or of which the source says too little.
+func (j Job) checkRestored(p Pool) error {
+	switch {
+	case p.State == PoolDeleted:
+		return p.deleted()
+	case p.State != PoolPaused:
+		return Errorf(CodeRebuildStep, "the pool %q is not paused, so what is carried forward may be claimed in the same moment; pause it, then restore it: "+
+			"from the restore of the backup on until the job is done", p.Name)
+	case j.Spec.Source == RestoreLog:
+		return p.checkLogged()
+	}
+	return nil
+}
+
+// checkLogged refuses a log of a pool that forgets what is claimed of it.
+func (p Pool) checkLogged() error {
+	if p.Config.Policy == PolicyForget {
+		return Errorf(CodeInvalidRequest, "the pool %q forgets what is claimed, so no log has it; after a restore from a backup carry it forward from the old table (source %q), or burn it (source %q)",
+			p.Name, RestoreTable, RestoreBurn)
+	}
+	return nil
 }
 
 // amiss is how many entries of a restore are not as they were said to be. Each has a line in the result.

@@ -14,28 +14,41 @@ import (
 // restorePage is how many IDs or leases a step reads of an old table, or retires: as many as surely have their lines in one part.
 const restorePage = 130
 
-// restoreStep does the next step.
+// restoreStep does the next step. A pool is looked at each time: what is taken in the middle of a restore may be in two hands.
 func (s *Service) restoreStep(ctx context.Context, j Job) (doneStep, error) {
-	var step func(context.Context, Job) (forwarded, error)
-	switch {
-	case j.Spec.Source == RestoreLog:
-		step = s.carryPiece
-	case j.Spec.Source == RestoreTable && j.Pool != "":
-		step = s.carryOldIDs
-	case j.Spec.Source == RestoreTable:
-		step = s.carryOldLeases
-	case j.Spec.Source == RestoreBurn && j.Pool != "":
-		step = s.burn
-	case j.Spec.Source == RestoreBurn: // what there is to do is said: see restoreSum
-		step = func(context.Context, Job) (forwarded, error) { return forwarded{}, nil }
-	default:
-		return doneStep{}, Errorf(CodeInternal, "what the job restores from is not known")
+	var p Pool
+	if j.Pool != "" {
+		var err error
+		if p, err = s.store.Pool(ctx, j.Pool); err != nil {
+			return doneStep{}, err
+		}
+		if err := j.checkRestored(p); err != nil {
+			return doneStep{}, err
+		}
+	}
+	step, err := s.restoreStepOf(j, p)
+	if err != nil {
+		return doneStep{}, err
 	}
 	c, err := step(ctx, j)
 	if err != nil {
 		return doneStep{}, err
 	}
 	return s.carriedStep(ctx, j, c)
+}
+
+func (s *Service) restoreStepOf(j Job, p Pool) (func(context.Context, Job) (forwarded, error), error) {
+	switch source := j.Spec.Source; {
+	case source == RestoreLog:
+		return s.carryPiece, nil
+	case (source == RestoreTable || source == RestoreBurn) && j.Pool != "":
+		return func(ctx context.Context, j Job) (forwarded, error) { return s.restorePool(ctx, j, p) }, nil
+	case source == RestoreTable:
+		return s.carryOldLeases, nil
+	case source == RestoreBurn: // what there is to do is said: see restoreSum
+		return func(context.Context, Job) (forwarded, error) { return forwarded{}, nil }, nil
+	}
+	return nil, Errorf(CodeInternal, "what the job restores from is not known")
 }
 
 // forwarded is what a step has carried.
@@ -107,17 +120,6 @@ func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
 	return c, err
 }
 
-// carryOldIDs carries the next IDs of the old table: also those that are free there, as the pool may not know them.
-func (s *Service) carryOldIDs(ctx context.Context, j Job) (forwarded, error) {
-	page, next, err := s.old.WalkIDs(ctx, j.Pool, "", j.Mark, restorePage)
-	if err != nil {
-		return forwarded{}, rebuildFirst(err, "rebuild the pool %q in the old table first, then restore it anew, or restore it from a log", j.Pool)
-	}
-	c, err := s.carry(ctx, j, page, nil)
-	c.next = next
-	return c, err
-}
-
 // carryOldLeases carries the next leases of the old table.
 func (s *Service) carryOldLeases(ctx context.Context, j Job) (forwarded, error) {
 	page, next, err := s.old.WalkLedger(ctx, j.Spec.Sequence, j.Mark, restorePage)
@@ -184,7 +186,7 @@ func onceEach[T any, K comparable](list []T, size int, key func(T) K) (cut [][]T
 
 // carryIDs carries IDs, none of them twice.
 func (s *Service) carryIDs(ctx context.Context, j Job, ids []IDRecord, c *forwarded) error {
-	outcomes, err := s.store.Carry(ctx, j.Pool, ids)
+	outcomes, err := s.store.Carry(ctx, j.Pool, j.Spec.Since, ids)
 	if err != nil {
 		return err
 	}
@@ -213,7 +215,7 @@ func (c *forwarded) outcome(pool PoolName, r IDRecord, o CarryOutcome) {
 		line.Detail = "somebody else has taken it since the restore: it is in two hands"
 	case CarryBehind:
 		c.tally.Invalid++
-		line.Detail = "it has come back since, and is in a later life"
+		line.Detail = "what is said of it is over: it has come back since"
 	default:
 		c.tally.Invalid++
 		line.Detail = "what became of it is not known"

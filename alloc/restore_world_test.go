@@ -61,7 +61,15 @@ func newDisaster(t testing.TB) *disaster {
 	copyModel(t, d.model, d.old)
 	now()
 	restore()
+	d.setState(t, alloc.PoolPaused)
 	return d
+}
+
+func (d *disaster) setState(t testing.TB, state alloc.PoolState) {
+	t.Helper()
+	if _, err := d.model.SetPoolState(t.Context(), pool, 0, state); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // copyModel makes to what from is, as far as a walk shows it.
@@ -82,7 +90,7 @@ func copyModel(t testing.TB, from, to *alloctest.Model) {
 		}
 	}
 	_, err3 := to.Seed(t.Context(), alloc.SeedBatch{Pool: pool, Job: "free", IDs: free})
-	_, err4 := to.Carry(t.Context(), pool, ids)
+	_, err4 := to.Carry(t.Context(), pool, time.Time{}, ids)
 	_, err5 := to.CarryLeases(t.Context(), sequence, leases)
 	for _, err := range []error{err1, err2, err3, err4, err5} {
 		if err != nil {
@@ -91,8 +99,11 @@ func copyModel(t testing.TB, from, to *alloctest.Model) {
 	}
 }
 
+// claim claims IDs, also of a pool that is paused: by a process that has not heard of that.
 func (d *disaster) claim(t testing.TB, n alloc.Count, hold time.Duration) alloc.Claim {
 	t.Helper()
+	d.setState(t, alloc.PoolActive)
+	defer d.setState(t, alloc.PoolPaused)
 	c, err := d.model.Claim(t.Context(), alloc.ClaimOrder{Pool: pool, Count: n, Hold: hold, By: "shop"})
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +254,7 @@ func (d *disaster) wantCarried(t testing.TB) {
 func (d *disaster) wantNoneTwice(t testing.TB) {
 	t.Helper()
 	d.sweep(t)
+	d.setState(t, alloc.PoolActive)
 	for {
 		c, err := d.model.Claim(t.Context(), alloc.ClaimOrder{Pool: pool, Count: 1})
 		if alloc.Is(err, alloc.CodePoolExhausted) {

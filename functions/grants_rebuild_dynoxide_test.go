@@ -163,10 +163,8 @@ func (s *system) rebuildPools(t *testing.T) {
 
 // restore has logs written, and carries forward what was taken: by the log, from the old table, and by neither.
 func (s *system) restore(t *testing.T, by, on string) {
+	call(t, s.admin, 200, httpEvent("POST", on+"/pause", ""))
 	for _, what := range []string{on, path("sequences/set-back")} {
-		log := s.madeJob(t, 202, what+"/log", `{}`)
-		s.carriedOn(t, by, log)
-		lines := call(t, s.admin, 200, httpEvent("GET", path("jobs/%s/parts/0", log), "")).Body
 		confirm := strings.TrimPrefix(strings.TrimPrefix(what, path("pools/")), path("sequences/"))
 		body := func(source string) string {
 			bound := ""
@@ -175,13 +173,26 @@ func (s *system) restore(t *testing.T, by, on string) {
 			}
 			return fmt.Sprintf(`{"source": %q, "point": "2026-11-30T00:00:00Z", "confirm": %q%s}`, source, confirm, bound)
 		}
-		job := s.madeJob(t, 201, what+"/restore", body("log"))
-		upload := httpEvent("PUT", path("jobs/%s/input/0", job), lines)
-		upload.Headers["content-type"] = "application/x-ndjson"
-		call(t, s.admin, 200, upload)
-		call(t, s.admin, 202, httpEvent("POST", path("jobs/%s/start", job), `{"parts": 1}`))
-		s.carriedOn(t, by, job)
+		if strings.Contains(what, "-forget-") { // it has no log
+			call(t, s.admin, 400, httpEvent("POST", what+"/log", `{}`))
+			call(t, s.admin, 400, httpEvent("POST", what+"/restore", body("log")))
+		} else {
+			s.restoreByLog(t, by, what, body("log"))
+		}
 		s.carriedOn(t, by, s.madeJob(t, 202, what+"/restore", body("table")))
 		s.carriedOn(t, by, s.madeJob(t, 202, what+"/restore", body("burn")))
 	}
+}
+
+// restoreByLog has a log written, and sends it to a restore.
+func (s *system) restoreByLog(t *testing.T, by, what, body string) {
+	log := s.madeJob(t, 202, what+"/log", `{}`)
+	s.carriedOn(t, by, log)
+	lines := call(t, s.admin, 200, httpEvent("GET", path("jobs/%s/parts/0", log), "")).Body
+	job := s.madeJob(t, 201, what+"/restore", body)
+	upload := httpEvent("PUT", path("jobs/%s/input/0", job), lines)
+	upload.Headers["content-type"] = "application/x-ndjson"
+	call(t, s.admin, 200, upload)
+	call(t, s.admin, 202, httpEvent("POST", path("jobs/%s/start", job), `{"parts": 1}`))
+	s.carriedOn(t, by, job)
 }

@@ -67,7 +67,7 @@ var kinds = map[alloc.Code]kind{
 
 	alloc.CodeSequenceRebuilding: {http.StatusServiceUnavailable, "Sequence is being rebuilt"},
 	alloc.CodeSequenceResuming:   {http.StatusServiceUnavailable, "Sequence is resuming"},
-	alloc.CodeRebuildStep:        {http.StatusConflict, "Rebuild is at another step"},
+	alloc.CodeRebuildStep:        {http.StatusConflict, "Another step comes first"},
 	alloc.CodePlanChanged:        {http.StatusConflict, "Plan changed"},
 	alloc.CodeNoEvidence:         {http.StatusConflict, "No evidence"},
 

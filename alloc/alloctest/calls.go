@@ -149,9 +149,10 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 		"AbandonRebuild": func(ctx context.Context) error { return s.AbandonRebuild(ctx, "p", "late") },
 		"Stock":          func(ctx context.Context) error { _, _, err := s.Stock(ctx, "p", "", 10); return err },
 		"Carry": func(ctx context.Context) error {
-			_, err := s.Carry(ctx, "p", []alloc.IDRecord{{Pool: "p", ID: "p-00001", State: alloc.StateClaimed, Token: alloc.NewToken(), At: time.Unix(1<<31, 0)}})
+			_, err := s.Carry(ctx, "p", time.Unix(1<<30, 0), []alloc.IDRecord{{Pool: "p", ID: "p-00001", State: alloc.StateClaimed, Token: alloc.NewToken(), At: time.Unix(1<<31, 0)}})
 			return err
 		},
+		"LookUp": func(ctx context.Context) error { _, err := s.LookUp(ctx, "p", []alloc.ID{"p-00001"}); return err },
 		"CarryLeases": func(ctx context.Context) error {
 			_, err := s.CarryLeases(ctx, "s", []alloc.LeaseRecord{{Start: 900, End: 909, Token: alloc.NewToken(), At: time.Unix(1<<31, 0), Epoch: 1, Proven: true}})
 			return err

@@ -100,8 +100,13 @@ func (f *Faulty) Stock(ctx context.Context, pool alloc.PoolName, mark string, li
 }
 
 // Carry implements alloc.Restores.
-func (f *Faulty) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
-	return call(ctx, f, "Carry", func() ([]alloc.CarryOutcome, error) { return f.store.Carry(ctx, pool, taken) })
+func (f *Faulty) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	return call(ctx, f, "Carry", func() ([]alloc.CarryOutcome, error) { return f.store.Carry(ctx, pool, point, taken) })
+}
+
+// LookUp implements alloc.Restores.
+func (f *Faulty) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID) ([]alloc.IDRecord, error) {
+	return call(ctx, f, "LookUp", func() ([]alloc.IDRecord, error) { return f.store.LookUp(ctx, pool, ids) })
 }
 
 // CarryLeases implements alloc.Restores.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"idpool/alloc"
 )
@@ -35,7 +36,7 @@ func (m *Model) Stock(ctx context.Context, pool alloc.PoolName, mark string, lim
 }
 
 // Carry implements alloc.Restores.
-func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) (outcomes []alloc.CarryOutcome, err error) {
+func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) (outcomes []alloc.CarryOutcome, err error) {
 	err = m.step(ctx, func(d *modelData) error {
 		p, err := d.queue(pool)
 		if err != nil {
@@ -45,9 +46,9 @@ func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 			return p.CheckTo(p.State)
 		}
 		for _, record := range taken {
-			outcome := p.carries(record)
+			to, outcome := p.standing(record.ID).Carry(record, point)
 			if outcome == alloc.CarryDone {
-				p.carry(record)
+				p.carry(to)
 			}
 			outcomes = append(outcomes, outcome)
 		}
@@ -56,27 +57,40 @@ func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 	return outcomes, err
 }
 
-// carries says what is to become of an ID: CarryDone for what carry is to do.
-func (p *modelPool) carries(record alloc.IDRecord) alloc.CarryOutcome {
-	r := p.ids[record.ID]
+func (p *modelPool) standing(id alloc.ID) alloc.Standing {
+	r := p.ids[id]
 	if r == nil {
-		return alloc.CarryDone
+		return alloc.Standing{}
 	}
-	return r.Carries(record)
+	return alloc.Standing{IDRecord: r.IDRecord, Carried: r.carried}
 }
 
-// carry makes an ID what the record says; one that says free of an unknown ID makes it retired.
+// carry makes an ID what the record says.
 func (p *modelPool) carry(record alloc.IDRecord) {
 	r := p.ids[record.ID]
 	if r == nil {
 		r = &modelID{IDRecord: alloc.IDRecord{ID: record.ID, Job: record.Job}}
 		p.add(r)
 	}
-	if record.State == alloc.StateFree {
-		record.State = alloc.StateRetired
-	}
 	record.Pool, record.Job, record.Metadata = p.Name, r.Job, maps.Clone(record.Metadata)
-	r.IDRecord, r.last, r.unlisted, r.forget = record, "", false, record.At.Add(alloc.KeyRetention)
+	r.IDRecord, r.last, r.unlisted, r.carried, r.forget = record, "", false, true, record.At.Add(alloc.KeyRetention)
+}
+
+// LookUp implements alloc.Restores.
+func (m *Model) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID) (found []alloc.IDRecord, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(pool)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if r := p.ids[id]; r != nil {
+				found = append(found, r.record())
+			}
+		}
+		return nil
+	})
+	return found, err
 }
 
 // CarryLeases implements alloc.Restores.

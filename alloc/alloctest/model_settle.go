@@ -81,7 +81,7 @@ func (p *modelPool) settle(id alloc.ID, o alloc.SettleOrder, now time.Time) {
 		return
 	}
 	r := p.ids[id]
-	r.State, r.HeldUntil = t.To, time.Time{}
+	r.State, r.HeldUntil, r.carried = t.To, time.Time{}, false
 	if o.Event == alloc.EventConfirm {
 		r.forget = now.Add(alloc.KeyRetention)
 	}

@@ -85,8 +85,8 @@ func (s beginsAnew) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (
 
 type trampling struct{ *Model }
 
-func (s trampling) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
-	outcomes, err := s.Model.Carry(ctx, pool, taken)
+func (s trampling) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.Carry(ctx, pool, point, taken)
 	for i, o := range outcomes {
 		if o == alloc.CarryClash {
 			s.data.mu.Lock()
@@ -99,15 +99,15 @@ func (s trampling) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc
 
 type lazy struct{ *Model }
 
-func (s lazy) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+func (s lazy) Carry(ctx context.Context, pool alloc.PoolName, _ time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
 	_, err := s.Model.Pool(ctx, pool)
 	return slices.Repeat([]alloc.CarryOutcome{alloc.CarryDone}, len(taken)), err
 }
 
 type adding struct{ *Model }
 
-func (s adding) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
-	outcomes, err := s.Model.Carry(ctx, pool, taken)
+func (s adding) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.Carry(ctx, pool, point, taken)
 	for i, o := range outcomes {
 		if o == alloc.CarryDone && taken[i].State == alloc.StateFree {
 			s.data.mu.Lock()

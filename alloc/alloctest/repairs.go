@@ -158,7 +158,7 @@ var repairCases = []testCase{
 		w.want(err, alloc.CodePoolRebuilding, "Seed during a rebuild")
 		_, err = w.open().Sweep(w.Context(), "p")
 		w.want(err, alloc.CodePoolRebuilding, "Sweep during a rebuild")
-		_, err = w.open().Carry(w.Context(), "p", []alloc.IDRecord{{Pool: "p", ID: "late", State: alloc.StateRetired, At: w.clock.Now()}})
+		_, err = w.open().Carry(w.Context(), "p", w.point(), []alloc.IDRecord{{Pool: "p", ID: "late", State: alloc.StateRetired, At: w.clock.Now()}})
 		w.want(err, alloc.CodePoolRebuilding, "Carry during a rebuild")
 		w.rebuiltPool("p", "rebuild")
 		w.seedNew("p", "late", []alloc.ID{"late"})

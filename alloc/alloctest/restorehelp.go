@@ -3,6 +3,7 @@ package alloctest
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"idpool/alloc"
 )
@@ -27,7 +28,7 @@ func (w *world) stock(pool alloc.PoolName, limit int) (all []alloc.IDRecord) {
 // carriedAs carries one ID, and stops the test unless the outcome is as wanted.
 func (w *world) carriedAs(pool alloc.PoolName, r alloc.IDRecord, want alloc.CarryOutcome) {
 	w.Helper()
-	got, err := w.open().Carry(w.Context(), pool, []alloc.IDRecord{r})
+	got, err := w.open().Carry(w.Context(), pool, w.point(), []alloc.IDRecord{r})
 	w.ok(err, "Carry")
 	equal(w, len(got), 1, "outcomes")
 	equal(w, got[0], want, fmt.Sprintf("outcome of %q, which is said to be %s of generation %d", r.ID, r.State, r.Generation))
@@ -37,7 +38,7 @@ func (w *world) carriedAs(pool alloc.PoolName, r alloc.IDRecord, want alloc.Carr
 func (w *world) carryPatiently(s alloc.Store, pool alloc.PoolName, taken []alloc.IDRecord) {
 	w.Helper()
 	for range patience {
-		_, err := s.Carry(w.Context(), pool, taken)
+		_, err := s.Carry(w.Context(), pool, w.point(), taken)
 		if err == nil {
 			return
 		}
@@ -101,42 +102,26 @@ func (b *claimedBy) add(c alloc.Claim) {
 // stages is the order of the states of one generation.
 var stages = []alloc.State{alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired}
 
-// carryCase is what a pool has of an ID, what is said of it, and what becomes of it.
+// point is that of a backup from before all that the case does.
+func (w *world) point() time.Time { return w.clock.Now().Add(-1000 * time.Hour) }
+
+// carryCase is what a pool has of an ID, and what is said of it.
 type carryCase struct {
 	has, said  alloc.State
 	generation int  // of what is said: one behind, the same, or one ahead
 	own        bool // what is said has the token that the pool has
-	want       alloc.CarryOutcome
+	since      bool // whoever has it took it after the point of the backup
 }
 
-// carries are all pairs of states, in all three relations of their generations, with the same token and another.
+// carries are all pairs of states, in all three relations of their generations, with the same token and another, taken before the point and after.
 func carries() (all []carryCase) {
-	// Of one generation and token: what comes later in an ID's life is carried.
-	ahead := map[alloc.State][]alloc.State{
-		alloc.StateFree:      {alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired},
-		alloc.StateHeld:      {alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired},
-		alloc.StateClaimed:   {alloc.StateReturning, alloc.StateRetired},
-		alloc.StateReturning: {alloc.StateRetired},
-	}
 	for _, has := range stages {
 		for _, said := range stages {
 			for _, generation := range []int{-1, 0, 1} {
-				for _, own := range []bool{true, false} {
-					c := carryCase{has: has, said: said, generation: generation, own: own, want: alloc.CarryKnown}
-					switch {
-					case generation < 0:
-						c.want = alloc.CarryBehind
-					case said == alloc.StateFree: // changes nothing
-					case generation > 0, has == alloc.StateFree:
-						c.want = alloc.CarryDone
-					case !own:
-						c.want = alloc.CarryClash
-					default:
-						for _, later := range ahead[has] {
-							if later == said {
-								c.want = alloc.CarryDone
-							}
-						}
+				for _, how := range []int{0, 1, 2, 3} {
+					c := carryCase{has: has, said: said, generation: generation, own: how&1 > 0, since: how&2 > 0}
+					if said == alloc.StateFree && how > 0 || has == alloc.StateFree && how > 0 { // nobody has it, so nothing is different
+						continue
 					}
 					all = append(all, c)
 				}
@@ -146,40 +131,57 @@ func carries() (all []carryCase) {
 	return all
 }
 
-// carriesAs does one.
+// carriesAs does one, and then carries what another one is said to have: of the same generation and of the next. What is to become of it the one rule says.
 func (w *world) carriesAs(c carryCase) {
 	w.Helper()
-	pool := alloc.PoolName(fmt.Sprintf("%s-%s-%d-%t", c.has, c.said, c.generation, c.own))
+	pool := alloc.PoolName(fmt.Sprintf("%s-%s-%d-%t-%t", c.has, c.said, c.generation, c.own, c.since))
 	w.full(pool, 1)
 	first := w.claim(w.open(), order(pool, 1)) // so that there is an earlier generation
 	w.release(w.open(), first)
 	w.settle(pool)
 	token := w.bringTo(pool, c.has)
 	w.unbooked(pool)
-	before := w.inspect(pool, first.IDs[0])
-	equal(w, before.State, c.has, "state before")
-	r := alloc.IDRecord{
-		Pool: pool, ID: before.ID, State: c.said, Generation: before.Generation + alloc.Generation(c.generation), Job: before.Job, Token: alloc.NewToken(),
-		By: "other", Owner: "other", At: w.clock.Now(), HeldUntil: heldUntil(w, c.said),
+	has := alloc.Standing{IDRecord: w.inspect(pool, first.IDs[0])}
+	equal(w, has.State, c.has, "state before")
+	point := w.clock.Now()
+	if c.since {
+		point = point.Add(-time.Hour)
 	}
+	said := w.said(has.IDRecord, c.said, c.generation)
 	if c.own && token != "" {
-		r.Token = token
+		said.Token = token
 	}
-	if c.said == alloc.StateFree {
-		r = alloc.IDRecord{Pool: pool, ID: r.ID, State: r.State, Generation: r.Generation, Job: r.Job}
+	has = w.becomes(point, has, said)
+	w.becomes(point, has, said)
+	for generation := range 2 {
+		said := w.said(has.IDRecord, alloc.StateClaimed, generation)
+		has = w.becomes(point, has, said)
+		w.becomes(point, has, said)
 	}
-	w.carriedAs(pool, r, c.want)
-	want := before
-	if c.want == alloc.CarryDone {
-		want = r
+}
+
+// said is what may be said of an ID by one that the pool does not know.
+func (w *world) said(has alloc.IDRecord, state alloc.State, ahead int) alloc.IDRecord {
+	r := alloc.IDRecord{Pool: has.Pool, ID: has.ID, State: state, Generation: has.Generation + alloc.Generation(ahead), Job: has.Job}
+	if state != alloc.StateFree {
+		r.Token, r.By, r.Owner, r.At, r.HeldUntil = alloc.NewToken(), "other", "other", w.clock.Now(), heldUntil(w, state)
 	}
-	w.sameCarried(w.inspect(pool, r.ID), want)
-	again := c.want
-	if again == alloc.CarryDone {
-		again = alloc.CarryKnown
+	return r
+}
+
+// becomes carries what is said, proves that the ID became what the one rule says, and returns it.
+func (w *world) becomes(point time.Time, has alloc.Standing, said alloc.IDRecord) alloc.Standing {
+	w.Helper()
+	to, want := has.Carry(said, point)
+	got, err := w.open().Carry(w.Context(), has.Pool, point, []alloc.IDRecord{said})
+	w.ok(err, "Carry")
+	equal(w, len(got), 1, "outcomes")
+	equal(w, got[0], want, fmt.Sprintf("outcome of %+v, which is said to be %+v; the backup is of %v", has, said, point))
+	if want == alloc.CarryDone {
+		has = alloc.Standing{IDRecord: to, Carried: true}
 	}
-	w.carriedAs(pool, r, again)
-	w.sameCarried(w.inspect(pool, r.ID), want)
+	w.sameCarried(w.inspect(has.Pool, has.ID), has.IDRecord)
+	return has
 }
 
 // bringTo brings the one ID of a pool to a state, and returns the token that it has then.

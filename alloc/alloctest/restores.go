@@ -80,7 +80,7 @@ var restoreCases = []testCase{
 		said := func(i int, state alloc.State) alloc.IDRecord {
 			return alloc.IDRecord{Pool: "p", ID: ids[i], State: state, Token: token, By: "client", Owner: "o", At: w.clock.Now(), HeldUntil: heldUntil(w, state)}
 		}
-		got, err := w.open().Carry(w.Context(), "p", []alloc.IDRecord{said(0, alloc.StateClaimed), said(1, alloc.StateHeld), said(2, alloc.StateHeld), said(3, alloc.StateRetired)})
+		got, err := w.open().Carry(w.Context(), "p", w.point(), []alloc.IDRecord{said(0, alloc.StateClaimed), said(1, alloc.StateHeld), said(2, alloc.StateHeld), said(3, alloc.StateRetired)})
 		w.ok(err, "Carry")
 		for _, outcome := range got {
 			equal(w, outcome, alloc.CarryDone, "outcome")
@@ -177,13 +177,13 @@ var restoreCases = []testCase{
 		w.setState("deleted", alloc.PoolDeleted)
 		record := []alloc.IDRecord{{ID: "deleted-00000", State: alloc.StateClaimed, Token: alloc.NewToken(), At: w.clock.Now()}}
 		for pool, code := range map[alloc.PoolName]alloc.Code{"none": alloc.CodePoolNotFound, "deleted": alloc.CodePoolDeleted} {
-			_, err := w.open().Carry(w.Context(), pool, record)
+			_, err := w.open().Carry(w.Context(), pool, w.point(), record)
 			w.want(err, code, "Carry into "+string(pool))
 		}
 		w.full("damaged", 2)
 		if w.damage(Damage{Kind: LoseHead, Pool: "damaged"}) {
 			record[0].ID = "damaged-00000"
-			_, err := w.open().Carry(w.Context(), "damaged", record)
+			_, err := w.open().Carry(w.Context(), "damaged", w.point(), record)
 			w.want(err, alloc.CodePoolDamaged, "Carry into a damaged pool")
 			w.rebuildPool(alloc.PoolRebuildOrder{Pool: "damaged", Job: "rebuild"})
 		}
@@ -196,7 +196,7 @@ var restoreCases = []testCase{
 			taken = append(taken, alloc.IDRecord{Pool: "p", ID: id, State: alloc.StateClaimed, Token: alloc.NewToken(), By: "client", At: w.clock.Now()})
 		}
 		for _, want := range []alloc.CarryOutcome{alloc.CarryDone, alloc.CarryKnown} {
-			got, err := w.open().Carry(w.Context(), "p", taken)
+			got, err := w.open().Carry(w.Context(), "p", w.point(), taken)
 			w.ok(err, "Carry")
 			equal(w, len(got), 1000, "outcomes")
 			for i, outcome := range got {

@@ -173,7 +173,7 @@ var timeTravelCases = []testCase{
 func (w *world) carryAll(pool alloc.PoolName, taken []alloc.IDRecord) {
 	w.Helper()
 	for batch := range slices.Chunk(taken, 13) {
-		outcomes, err := w.open().Carry(w.Context(), pool, batch)
+		outcomes, err := w.open().Carry(w.Context(), pool, w.point(), batch)
 		w.ok(err, "Carry")
 		for i, o := range outcomes {
 			if o == alloc.CarryClash {

@@ -50,16 +50,17 @@ const (
 	AttrVersion    = "v"   // of a key record: raised with every change of it
 	AttrExpires    = "exp" // second from which the item counts as absent; DynamoDB's TTL removes it later
 
-	AttrJob      = "j" // of an ID: the seeding that brought it
-	AttrBatch    = "n" // of an ID: tag of the batch within the job; of a chunk: tag of the batch that it publishes
-	AttrTaken    = "a" // when the ID was taken or the record born, in milliseconds
-	AttrBy       = "b" // of an ID: the client that took it
-	AttrKey      = "k" // of an ID or a return: hash of the key record
-	AttrOwner    = "o" // of an ID
-	AttrMetadata = "m" // of an ID
-	AttrHoldEnd  = "u" // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
-	AttrPut      = "w" // of an ID that is free: who may list it, see seed_loose.go
-	AttrLast     = "y" // of an ID: mark of the token that it came back from last
+	AttrJob      = "j"  // of an ID: the seeding that brought it
+	AttrBatch    = "n"  // of an ID: tag of the batch within the job; of a chunk: tag of the batch that it publishes
+	AttrTaken    = "a"  // when the ID was taken or the record born, in milliseconds
+	AttrBy       = "b"  // of an ID: the client that took it
+	AttrKey      = "k"  // of an ID or a return: hash of the key record
+	AttrOwner    = "o"  // of an ID
+	AttrMetadata = "m"  // of an ID
+	AttrHoldEnd  = "u"  // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
+	AttrPut      = "w"  // of an ID that is free: who may list it, see seed_loose.go
+	AttrCarried  = "cy" // of an ID that is taken: a restore has brought whoever has it, and nothing was done to it here since
+	AttrLast     = "y"  // of an ID: mark of the token that it came back from last
 
 	AttrLow       = "lo" // of a head: oldest chunk with unsettled listings
 	AttrNext      = "nx" // of a head: next chunk to lease

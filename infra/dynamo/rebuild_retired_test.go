@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 	"idpool/infra/dynamo"
@@ -48,7 +49,7 @@ func TestARetirementBesideARebuildCountsOnce(t *testing.T) {
 func TestARetirementThatIsCarriedBesideARebuildCountsOnce(t *testing.T) {
 	b := filled(t, 10, alloc.PoolConfig{})
 	s := b.meanwhile(countsRetired, func() { b.rebuild("j") })
-	outcomes, err := s.Carry(t.Context(), "p", []alloc.IDRecord{{Pool: "p", ID: someIDs(1)[0], State: alloc.StateRetired}})
+	outcomes, err := s.Carry(t.Context(), "p", time.Time{}, []alloc.IDRecord{{Pool: "p", ID: someIDs(1)[0], State: alloc.StateRetired}})
 	if err != nil || outcomes[0] != alloc.CarryDone {
 		t.Fatalf("Carry: %v, %v", outcomes, err)
 	}

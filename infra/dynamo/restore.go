@@ -13,11 +13,29 @@ import (
 // maxCarry is how many records one call carries.
 const maxCarry = 1000
 
+// LookUp implements alloc.Restores.
+func (s *Store) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID) (found []alloc.IDRecord, err error) {
+	if _, err := s.poolHead(ctx, pool); err != nil {
+		return nil, err
+	}
+	states := make(map[alloc.ID]Item, len(ids))
+	if err := s.readIDs(ctx, pool, ids, states); err != nil {
+		return nil, err
+	}
+	now := s.now()
+	for id, it := range states {
+		if it != nil && !loose(it) && it.Str(AttrState) != StateForgotten && !expired(it, now) {
+			found = append(found, decodeID(pool, id, it))
+		}
+	}
+	return found, nil
+}
+
 // Carry implements alloc.Restores. What it changes of an ID that the pool knows is one conditional write of its item. IDs that the
 // pool does not know, or that are as good as absent, it adds as a seeding does: their items are put, taken as they are, then listed for the
 // record, so that each is counted once and a walk meets it. The batch's record is named after all that is carried, so a repeat knows
 // its own.
-func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
 	if len(taken) > maxCarry {
 		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "at most %d IDs are carried at once", maxCarry)
 	}
@@ -27,7 +45,7 @@ func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 		for i, n := range part {
 			records[i] = taken[n]
 		}
-		some, err := s.carry(ctx, pool, records)
+		some, err := s.carry(ctx, pool, point, records)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +72,7 @@ func apart(taken []alloc.IDRecord) [][]int {
 }
 
 // carry carries records of different IDs.
-func (s *Store) carry(ctx context.Context, pool alloc.PoolName, records []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+func (s *Store) carry(ctx context.Context, pool alloc.PoolName, point time.Time, records []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
 	for range seedTries {
 		h, err := s.poolHead(ctx, pool)
 		if err != nil {
@@ -66,7 +84,7 @@ func (s *Store) carry(ctx context.Context, pool alloc.PoolName, records []alloc.
 		if h.rebuilding {
 			return nil, poolRebuilding(pool)
 		}
-		c := s.newCarrying(h, records)
+		c := s.newCarrying(h, point, records)
 		err = c.run(ctx)
 		if c.retired > 0 {
 			s.tallyRetired(ctx, c.head, c.token[:8], c.retired)
@@ -84,13 +102,16 @@ func (s *Store) carry(ctx context.Context, pool alloc.PoolName, records []alloc.
 // carrying is one call for records of different IDs. It is a run over a batch, as far as it adds IDs.
 type carrying struct {
 	*seeding
+	point   time.Time // to which the backup was restored
 	records []alloc.IDRecord
 	results []alloc.CarryOutcome
 	states  map[alloc.ID]Item
 	retired int64 // by this call
+
+	heldAtMost time.Time // when a hold ends of which that is not known
 }
 
-func (s *Store) newCarrying(h *head, records []alloc.IDRecord) *carrying {
+func (s *Store) newCarrying(h *head, point time.Time, records []alloc.IDRecord) *carrying {
 	var ids []alloc.ID
 	var parts []string
 	for _, r := range records {
@@ -100,7 +121,7 @@ func (s *Store) newCarrying(h *head, records []alloc.IDRecord) *carrying {
 	job := "carry-" + digestOf(parts...)[:16]
 	return &carrying{
 		seeding: newSeeding(s, alloc.SeedBatch{Pool: h.pool.Name, Job: alloc.JobID(job), IDs: ids}, h),
-		records: records, results: make([]alloc.CarryOutcome, len(records)), states: map[alloc.ID]Item{},
+		point:   point, records: records, results: make([]alloc.CarryOutcome, len(records)), states: map[alloc.ID]Item{}, heldAtMost: s.now().Add(alloc.MaxHold),
 	}
 }
 
@@ -137,7 +158,8 @@ func (c *carrying) run(ctx context.Context) error {
 func (c *carrying) soil(ctx context.Context) error {
 	takes := func(r alloc.IDRecord) bool {
 		it := c.states[r.ID]
-		return !c.unknown(it) && it.Str(AttrState) == StateFree && c.judge(r, it) == alloc.CarryDone
+		_, o := c.judge(r, it)
+		return !c.unknown(it) && it.Str(AttrState) == StateFree && o == alloc.CarryDone
 	}
 	if !slices.ContainsFunc(c.records, takes) {
 		return nil
@@ -195,22 +217,20 @@ func (c *carrying) open(ctx context.Context) error {
 
 // one carries one record. What it finds changed meanwhile it judges anew.
 func (c *carrying) one(ctx context.Context, r alloc.IDRecord, it Item) (o alloc.CarryOutcome, retired bool, err error) {
-	if r.State == alloc.StateFree && c.unknown(it) {
-		r.State, r.HeldUntil = alloc.StateRetired, time.Time{} // it may have been taken since
-	}
 	for range changeTries {
-		if o := c.judge(r, it); o != alloc.CarryDone {
+		to, o := c.judge(r, it)
+		if o != alloc.CarryDone {
 			return o, false, nil
 		}
 		if c.unknown(it) && c.listed == nil { // the batch is not open
 			return "", false, errTakenOver // it has gone since it was read: all of it again
 		}
-		if err := c.announce(ctx, r); err != nil {
+		if err := c.announce(ctx, to); err != nil {
 			return "", false, err
 		}
-		now, err := c.write(ctx, r, it)
+		now, err := c.write(ctx, to, it)
 		if err != nil || now == nil {
-			return alloc.CarryDone, err == nil && r.State == alloc.StateRetired, err
+			return alloc.CarryDone, err == nil && to.State == alloc.StateRetired, err
 		}
 		if it = now; now.Str(AttrPK) == "" {
 			it = nil
@@ -219,21 +239,25 @@ func (c *carrying) one(ctx context.Context, r alloc.IDRecord, it Item) (o alloc.
 	return "", false, poolContended(c.pool)
 }
 
-// judge says what is to become of an ID: CarryDone for what is to be written.
-func (c *carrying) judge(r alloc.IDRecord, it Item) alloc.CarryOutcome {
-	if c.unknown(it) {
-		return alloc.CarryDone
-	}
+// judge says what is to become of an ID, and what is to be written where that is CarryDone.
+func (c *carrying) judge(r alloc.IDRecord, it Item) (alloc.IDRecord, alloc.CarryOutcome) {
 	r.Token = alloc.Token(tokenOf(r))
-	has := alloc.IDRecord{State: stateOf[it.Str(AttrState)], Generation: alloc.Generation(it.Int(AttrGeneration)), Token: alloc.Token(it.Str(AttrToken))}
-	return has.Carries(r)
+	if r.State == alloc.StateHeld && r.HeldUntil.IsZero() { // its end is not known
+		r.HeldUntil = c.heldAtMost
+	}
+	var has alloc.Standing
+	if !c.unknown(it) {
+		has.State, has.Generation = stateOf[it.Str(AttrState)], alloc.Generation(it.Int(AttrGeneration))
+		has.Token, has.At, has.Carried = alloc.Token(it.Str(AttrToken)), fromMilli(it.Int(AttrTaken)), it.isOf(AttrCarried)
+	}
+	return has.Carry(r, c.point)
 }
 
 // noToken stands for the owner of an ID that is taken, where the record does not say who that is: nobody can settle it then.
 const noToken = "carried"
 
 func tokenOf(r alloc.IDRecord) string {
-	if r.Token == "" && r.State != alloc.StateRetired {
+	if r.Token == "" && r.State != alloc.StateRetired && r.State != alloc.StateFree {
 		return noToken
 	}
 	return string(r.Token)
@@ -283,6 +307,11 @@ func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now It
 			return nil, err
 		}
 	}
+	if token := it.Str(AttrToken); token != "" && token != tokenOf(r) { // whoever had it has it no more
+		if err := c.insist(ctx, func() error { return c.s.endRecord(ctx, it.Str(AttrKey), token) }); err != nil {
+			return nil, err
+		}
+	}
 	u := Update{Set: set}
 	for _, attr := range append([]string{AttrLast, AttrPut, AttrSource}, ownership...) {
 		if _, is := set[attr]; !is {
@@ -305,7 +334,7 @@ func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now It
 
 // attrs is what the record says of the ID.
 func (c *carrying) attrs(r alloc.IDRecord) Item {
-	set := Item{AttrState: storedState[r.State], AttrGeneration: int64(r.Generation)}
+	set := Item{AttrState: storedState[r.State], AttrGeneration: int64(r.Generation), AttrCarried: int64(1)}
 	if token := tokenOf(r); token != "" {
 		set[AttrToken] = token
 	}

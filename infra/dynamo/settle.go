@@ -226,7 +226,7 @@ func (w *settlement) change(it Item) (Update, Cond) {
 	case alloc.EventRetire:
 		set := map[string]any{AttrState: StateRetired, AttrSource: w.call}
 		current := Any(Absent(AttrExpires), Gt(AttrExpires, w.s.now().Unix()))
-		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires}}, All(append(conds, taken, current)...)
+		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires, AttrCarried}}, All(append(conds, taken, current)...)
 	default: // step 2 of coming back; it must not expire on its way
 		set := map[string]any{AttrState: StateReturning}
 		return Update{Set: set, Remove: []string{AttrExpires}}, All(append(conds, taken)...)
@@ -236,7 +236,7 @@ func (w *settlement) change(it Item) (Update, Cond) {
 // confirmed is what a confirmation changes. A pool that forgets does so with it as long after that as a key is kept, and
 // never before the key of the claim: so a repeat finds what it has confirmed, and so does whatever its owner began before.
 func (w *settlement) confirmed(it Item) Update {
-	u := Update{Set: map[string]any{AttrState: StateClaimed}, Remove: []string{AttrHoldEnd}}
+	u := Update{Set: map[string]any{AttrState: StateClaimed}, Remove: []string{AttrHoldEnd, AttrCarried}}
 	if w.forgets {
 		taken := time.UnixMilli(it.Int(AttrTaken) + 1) // or a part of a millisecond before
 		u.Set[AttrExpires] = max(keyExpiry(w.s.now()), keyExpiry(taken))

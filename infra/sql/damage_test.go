@@ -115,7 +115,7 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		"audit keys":        second(s.AuditPool(ctx, "p", alloc.AuditOrder{Step: "keys/", Sample: 100})),
 		"pool evidence":     second(s.PoolEvidence(ctx, "p")),
 		"rebuild pool":      second(s.RebuildPool(ctx, alloc.PoolRebuildOrder{Pool: "p"})),
-		"carry":             second(s.Carry(ctx, "p", []alloc.IDRecord{{ID: "id-00070", State: alloc.StateRetired}})),
+		"carry":             second(s.Carry(ctx, "p", time.Time{}, []alloc.IDRecord{{ID: "id-00070", State: alloc.StateRetired}})),
 		"intend":            s.Intend(ctx, alloc.AuditRecord{ID: "i"}),
 		"intended":          second(s.Intended(ctx, s.clock(), 10)),
 		"months":            second(s.Months(ctx)),

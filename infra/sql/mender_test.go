@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 )
@@ -47,7 +48,7 @@ func mend(s *Store, out io.Writer, name string) error {
 		return err
 	}
 	taken := []alloc.IDRecord{{ID: alloc.ID(name), State: alloc.StateClaimed, Token: "t"}, {ID: "id-00000", State: alloc.StateRetired}}
-	if _, err := s.Carry(ctx, "p", taken); err != nil {
+	if _, err := s.Carry(ctx, "p", time.Time{}, taken); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "carried", name)

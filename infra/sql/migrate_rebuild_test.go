@@ -33,7 +33,7 @@ func TestSchema3ComesThrough(t *testing.T) {
 	}
 	// What was taken goes its ways, and can be carried.
 	settle(t, s, alloc.EventConfirm, "vouchers", "77PGRC3JKIF4AK0NQ8NLMQJEG8", "v-2")
-	outcomes, err := s.Carry(t.Context(), "vouchers", []alloc.IDRecord{{ID: "v-0", State: alloc.StateClaimed, Generation: 1800000031, Token: "t", At: now}})
+	outcomes, err := s.Carry(t.Context(), "vouchers", time.Time{}, []alloc.IDRecord{{ID: "v-0", State: alloc.StateClaimed, Generation: 1800000031, Token: "t", At: now}})
 	if err != nil || outcomes[0] != alloc.CarryDone {
 		t.Errorf("carry: got %v and %v", outcomes, err)
 	}

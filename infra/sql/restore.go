@@ -61,8 +61,30 @@ type toCarry struct {
 	metadata *string
 }
 
-// Carry makes each ID what the record says of it, if that is ahead of what the pool has.
-func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+// LookUp reads IDs, and leaves out what the pool does not know.
+func (s *Store) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID) (found []alloc.IDRecord, err error) {
+	rows, err := read(ctx, s.reader, func(t *tx) ([]known, error) {
+		p, err := t.pool(pool)
+		if err != nil {
+			return nil, err
+		}
+		return list(t, scanKnown, lookUpIDs, p.number, asJSON(&ids))
+	})
+	now := s.clock()
+	for _, r := range rows {
+		if r.forgotten(now) {
+			continue
+		}
+		r.Pool = pool
+		found = append(found, r.IDRecord)
+	}
+	return found, err
+}
+
+const lookUpIDs = `SELECT ` + recordColumns + ` FROM json_each($2) b JOIN ids i ON i.pool = $1 AND i.id = b.value`
+
+// Carry makes each ID what the record says of it, as alloc.Standing.Carry decides.
+func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
 	records := make([]toCarry, len(taken))
 	for i, r := range taken {
 		metadata, err := encodeMetadata(r.Metadata)
@@ -82,7 +104,7 @@ func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 		now, by := s.clock(), tally{}
 		outcomes := make([]alloc.CarryOutcome, 0, len(records))
 		for _, r := range records {
-			outcome, err := t.carryID(p, r, now, by)
+			outcome, err := t.carryID(p, point, r, now, by)
 			if err != nil {
 				return nil, err
 			}
@@ -94,64 +116,56 @@ func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, taken []alloc.ID
 
 // carriedRow is what a pool has of an ID that is to be carried.
 type carriedRow struct {
-	there      bool
-	n          int64
-	state      alloc.State
-	generation alloc.Generation
-	token      alloc.Token
-	forgetAt   time.Time // zero for never
+	n int64
+	alloc.Standing
+	forgetAt time.Time // zero for never
 }
 
 const (
-	selectCarried = `SELECT n, state, generation, coalesce(token, ''), forget_at FROM ids WHERE pool = $1 AND id = $2`
+	selectCarried = `SELECT n, state, generation, coalesce(token, ''), taken, brought, forget_at FROM ids WHERE pool = $1 AND id = $2`
 
 	// carryRow is the one statement to which the triggers allow what else no ID may do. The last token is one of the same generation.
-	carryRow = `UPDATE ids SET carried = carried + 1, last_token = CASE WHEN generation = $5 THEN last_token END, state = $4, generation = $5,
+	carryRow = `UPDATE ids SET carried = carried + 1, brought = 1, last_token = CASE WHEN generation = $5 THEN last_token END, state = $4, generation = $5,
 			token = $6, client = $7, owner = $8, metadata = $9, taken = $10, hold_until = $11, forget_at = $12
 		WHERE n = $1 AND state = $2 AND generation = $3`
-	addCarried = `INSERT INTO ids (pool, id, job, state, generation, token, client, owner, metadata, taken, hold_until, forget_at, carried)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1)`
+	addCarried = `INSERT INTO ids (pool, id, job, state, generation, token, client, owner, metadata, taken, hold_until, forget_at, carried, brought)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, 1)`
 )
 
+// carriedRow reads an ID that is to be carried; the state is "" where the pool does not know it.
+func (t *tx) carriedRow(p poolRow, id alloc.ID) (row carriedRow, err error) {
+	var taken, forget dbsql.NullInt64
+	_, err = t.row(selectCarried, []any{p.number, id}, &row.n, &row.State, &row.Generation, &row.Token, &taken, &row.Carried, &forget)
+	row.At, row.forgetAt = momentOf(taken), momentOf(forget)
+	return row, err
+}
+
 // carryID carries one, and counts what it did.
-func (t *tx) carryID(p poolRow, r toCarry, now time.Time, by tally) (alloc.CarryOutcome, error) {
-	var row carriedRow
-	var forget dbsql.NullInt64
-	var err error
-	row.there, err = t.row(selectCarried, []any{p.number, r.ID}, &row.n, &row.state, &row.generation, &row.token, &forget)
+func (t *tx) carryID(p poolRow, point time.Time, r toCarry, now time.Time, by tally) (alloc.CarryOutcome, error) {
+	row, err := t.carriedRow(p, r.ID)
 	if err != nil {
 		return "", err
 	}
-	if row.forgetAt = momentOf(forget); over(row.forgetAt, now) {
+	if over(row.forgetAt, now) {
 		if err := changedOne(t.exec(forgetOneDue, p.number, r.ID, instant(now))); err != nil {
 			return "", err
 		}
 		by.move(alloc.StateClaimed, countForgotten, 1)
 		row = carriedRow{}
 	}
-	outcome := row.carries(r.IDRecord)
+	to, outcome := row.Carry(r.IDRecord, point)
 	if outcome != alloc.CarryDone {
 		return outcome, nil
 	}
-	if r.State == alloc.StateFree {
-		r.State = alloc.StateRetired // nobody knows whether it was taken since
-	}
+	r.IDRecord = to
 	values := []any{r.State, r.Generation, r.Token, r.By, r.Owner, r.metadata, optional(r.At), optional(r.heldUntil(now)), r.forgetAt(p, now)}
-	if !row.there {
+	if row.State == "" {
 		by[countSeeded]++
 		by[r.State]++
 		return outcome, changedOne(t.exec(addCarried, append([]any{p.number, r.ID, r.Job}, values...)...))
 	}
-	by.move(row.state, r.State, 1)
-	return outcome, changedOne(t.exec(carryRow, append([]any{row.n, row.state, row.generation}, values...)...))
-}
-
-// carries says what is to become of an ID: CarryDone for what is to be carried.
-func (row carriedRow) carries(r alloc.IDRecord) alloc.CarryOutcome {
-	if !row.there {
-		return alloc.CarryDone
-	}
-	return alloc.IDRecord{State: row.state, Generation: row.generation, Token: row.token}.Carries(r)
+	by.move(row.State, r.State, 1)
+	return outcome, changedOne(t.exec(carryRow, append([]any{row.n, row.State, row.Generation}, values...)...))
 }
 
 // heldUntil is when the hold ends; one whose end is not known is kept for as long as a hold may be.

@@ -20,32 +20,40 @@ func TestCarry(t *testing.T) {
 		hasOf, saysOf     alloc.Generation
 		hasToken, saysTok alloc.Token
 		want              alloc.CarryOutcome
+		since             bool // whoever has it has taken it since the restore
 	}{
-		"free, and was claimed since":                     {free, claimed, 0, 0, "", mine, alloc.CarryDone},
-		"free, and was held since":                        {free, held, 0, 0, "", mine, alloc.CarryDone},
-		"free, and was released since":                    {free, returning, 0, 0, "", mine, alloc.CarryDone},
-		"free, and is burned":                             {free, retired, 0, 0, "", "", alloc.CarryDone},
-		"free, and has come back and was claimed since":   {free, claimed, 0, 2, "", mine, alloc.CarryDone},
-		"held, and was confirmed since":                   {held, claimed, 1, 1, mine, mine, alloc.CarryDone},
-		"held, and was retired since":                     {held, retired, 1, 1, mine, mine, alloc.CarryDone},
-		"claimed, and was released since":                 {claimed, returning, 0, 0, mine, mine, alloc.CarryDone},
-		"claimed, and is another's by now":                {claimed, claimed, 0, 1, mine, other, alloc.CarryDone},
-		"returning, and was claimed again":                {returning, held, 0, 1, mine, other, alloc.CarryDone},
-		"returning, and is burned":                        {returning, retired, 0, 0, mine, mine, alloc.CarryDone},
-		"retired, of an earlier life":                     {retired, claimed, 0, 1, mine, other, alloc.CarryDone},
-		"not known, and was claimed since":                {"", claimed, 0, 3, "", mine, alloc.CarryDone},
-		"not known, and was free":                         {"", free, 0, 3, "", "", alloc.CarryDone},
-		"claimed, as it was said":                         {claimed, claimed, 0, 0, mine, mine, alloc.CarryKnown},
-		"claimed, and was held":                           {claimed, held, 0, 0, mine, mine, alloc.CarryKnown},
-		"retired, and was claimed":                        {retired, claimed, 0, 0, mine, mine, alloc.CarryKnown},
-		"burned, and was claimed":                         {retired, claimed, 0, 0, "", mine, alloc.CarryKnown},
-		"free, and was free":                              {free, free, 0, 0, "", "", alloc.CarryKnown},
-		"claimed, and was free of a later life":           {claimed, free, 0, 1, mine, "", alloc.CarryKnown},
-		"free of a later life":                            {free, claimed, 2, 1, "", mine, alloc.CarryBehind},
-		"claimed by somebody else since the restore":      {claimed, claimed, 0, 0, other, mine, alloc.CarryClash},
-		"held by somebody else since the restore":         {held, claimed, 0, 0, other, mine, alloc.CarryClash},
-		"released by somebody else since the restore":     {returning, claimed, 0, 0, other, mine, alloc.CarryClash},
-		"to be burned, and claimed by somebody meanwhile": {claimed, retired, 0, 0, other, "", alloc.CarryClash},
+		"free, and was claimed since":                                       {free, claimed, 0, 0, "", mine, alloc.CarryDone, false},
+		"free, and was held since":                                          {free, held, 0, 0, "", mine, alloc.CarryDone, false},
+		"free, and was released since":                                      {free, returning, 0, 0, "", mine, alloc.CarryDone, false},
+		"free, and is burned":                                               {free, retired, 0, 0, "", "", alloc.CarryDone, false},
+		"free, and has come back and was claimed since":                     {free, claimed, 0, 2, "", mine, alloc.CarryDone, false},
+		"held, and was confirmed since":                                     {held, claimed, 1, 1, mine, mine, alloc.CarryDone, false},
+		"held, and was retired since":                                       {held, retired, 1, 1, mine, mine, alloc.CarryDone, false},
+		"claimed, and was released since: it may have been confirmed here":  {claimed, returning, 0, 0, mine, mine, alloc.CarryKnown, false},
+		"held, and was released since":                                      {held, returning, 0, 0, mine, mine, alloc.CarryDone, false},
+		"on its way back, and was confirmed since":                          {returning, claimed, 0, 0, mine, mine, alloc.CarryDone, false},
+		"claimed, and is another's by now":                                  {claimed, claimed, 0, 1, mine, other, alloc.CarryDone, false},
+		"returning, and was claimed again":                                  {returning, held, 0, 1, mine, other, alloc.CarryDone, false},
+		"returning, and is burned":                                          {returning, retired, 0, 0, mine, mine, alloc.CarryDone, false},
+		"retired, of an earlier life":                                       {retired, claimed, 0, 1, mine, other, alloc.CarryKnown, false},
+		"retired since the restore by one, and another's":                   {retired, claimed, 0, 1, mine, other, alloc.CarryClash, true},
+		"claimed since the restore, and another's of a later life":          {claimed, claimed, 0, 1, mine, other, alloc.CarryClash, true},
+		"claimed since the restore, and another's of an earlier life":       {claimed, claimed, 1, 0, mine, other, alloc.CarryClash, true},
+		"claimed long before, and said of an earlier life":                  {claimed, claimed, 1, 0, mine, other, alloc.CarryBehind, false},
+		"not known, and was claimed since":                                  {"", claimed, 0, 3, "", mine, alloc.CarryDone, false},
+		"not known, and was free":                                           {"", free, 0, 3, "", "", alloc.CarryDone, false},
+		"claimed, as it was said":                                           {claimed, claimed, 0, 0, mine, mine, alloc.CarryKnown, false},
+		"claimed, and was held":                                             {claimed, held, 0, 0, mine, mine, alloc.CarryKnown, false},
+		"retired, and was claimed":                                          {retired, claimed, 0, 0, mine, mine, alloc.CarryKnown, false},
+		"burned, and was claimed":                                           {retired, claimed, 0, 0, "", mine, alloc.CarryKnown, false},
+		"free, and was free":                                                {free, free, 0, 0, "", "", alloc.CarryKnown, false},
+		"claimed, and was free of a later life":                             {claimed, free, 0, 1, mine, "", alloc.CarryKnown, false},
+		"free of a later life, as a hold has ended here that was confirmed": {free, claimed, 2, 1, "", mine, alloc.CarryDone, false},
+		"free of a later life, and on its way back":                         {free, returning, 2, 1, "", mine, alloc.CarryBehind, false},
+		"claimed by somebody else since the restore":                        {claimed, claimed, 0, 0, other, mine, alloc.CarryClash, false},
+		"held by somebody else since the restore":                           {held, claimed, 0, 0, other, mine, alloc.CarryClash, false},
+		"released by somebody else since the restore":                       {returning, claimed, 0, 0, other, mine, alloc.CarryDone, true},
+		"to be burned, and claimed by somebody meanwhile":                   {claimed, retired, 0, 0, other, "", alloc.CarryClash, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +70,11 @@ func TestCarry(t *testing.T) {
 				says.HeldUntil = now.Add(2 * time.Hour)
 			}
 			before := contents(t, path)
-			outcomes, err := s.Carry(t.Context(), "p", []alloc.IDRecord{says})
+			point := now
+			if c.since {
+				point = now.Add(-time.Minute)
+			}
+			outcomes, err := s.Carry(t.Context(), "p", point, []alloc.IDRecord{says})
 			if err != nil || len(outcomes) != 1 || outcomes[0] != c.want {
 				t.Fatalf("got %v and %v, want %s", outcomes, err, c.want)
 			}
@@ -81,12 +93,13 @@ func TestCarry(t *testing.T) {
 			if c.says == free {
 				want.State = retired // it may have been taken since
 			}
+			want.Generation = max(want.Generation, c.hasOf)
 			got, err := s.Inspect(t.Context(), "p", "x")
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("after it: %v (-want +got):\n%s", err, diff)
 			}
 			after := contents(t, path)
-			again, err := s.Carry(t.Context(), "p", []alloc.IDRecord{says})
+			again, err := s.Carry(t.Context(), "p", point, []alloc.IDRecord{says})
 			if err != nil || again[0] != alloc.CarryKnown || contents(t, path) != after {
 				t.Errorf("again: got %v and %v, want it known, and nothing changed", again, err)
 			}
@@ -120,7 +133,7 @@ func TestCarryIntoAPoolThatForgets(t *testing.T) {
 		{ID: "new", State: alloc.StateClaimed, Generation: 1, Token: "t", At: *now},
 		{ID: "held", State: alloc.StateHeld, Generation: 1, Token: "t"}, // until when was lost
 	}
-	outcomes, err := s.Carry(t.Context(), "p", taken)
+	outcomes, err := s.Carry(t.Context(), "p", time.Time{}, taken)
 	if err != nil || !slices.Equal(outcomes, []alloc.CarryOutcome{alloc.CarryDone, alloc.CarryDone, alloc.CarryDone}) {
 		t.Fatalf("got %v and %v", outcomes, err)
 	}
@@ -135,7 +148,7 @@ func TestCarryIntoAPoolThatForgets(t *testing.T) {
 		t.Errorf("level: got %+v and %v, want what was claimed forgotten: three times", l, err)
 	}
 	edit(t, path, `UPDATE pools SET state = 'deleted'`)
-	wantCode(t, second(s.Carry(t.Context(), "p", taken)), alloc.CodePoolDeleted)
+	wantCode(t, second(s.Carry(t.Context(), "p", time.Time{}, taken)), alloc.CodePoolDeleted)
 }
 
 // The whole way after a restore to an earlier file: what was taken since is carried, and nothing is handed out twice.
@@ -162,7 +175,7 @@ func TestRestoreAndCarry(t *testing.T) {
 		}
 	}
 	goOn()
-	restore := snapshot(t, path)
+	restore, point := snapshot(t, path), time.Now()
 	goOn()
 	taken, _, err := s.WalkIDs(t.Context(), "p", alloc.StateClaimed, "", 1000)
 	if err != nil {
@@ -176,7 +189,7 @@ func TestRestoreAndCarry(t *testing.T) {
 	if l, err := s.Level(t.Context(), "p"); err != nil || l.Claimed != 10 {
 		t.Fatalf("after the restore: got %+v and %v, want 10 claimed", l, err)
 	}
-	outcomes, err := s.Carry(t.Context(), "p", taken)
+	outcomes, err := s.Carry(t.Context(), "p", point, taken)
 	if err != nil || len(outcomes) != 20 {
 		t.Fatalf("carry: %v, %v", outcomes, err)
 	}

@@ -89,7 +89,7 @@ func rebuildAttempts(t *testing.T) []attempt {
 		}},
 		{"carry", func(s *Store) func() (any, error) {
 			return func() (any, error) {
-				_, err := s.Carry(t.Context(), "p", taken) // the repeat knows what was carried
+				_, err := s.Carry(t.Context(), "p", time.Time{}, taken) // the repeat knows what was carried
 				return nil, err
 			}
 		}},

@@ -113,7 +113,7 @@ func (r idRow) settled(c alloc.PoolConfig, o alloc.SettleOrder) (alloc.Transitio
 	return end, ""
 }
 
-const moveRow = `UPDATE ids SET state = $4, hold_until = NULL, forget_at = $5 WHERE n = $1 AND state = $2 AND token = $3`
+const moveRow = `UPDATE ids SET state = $4, hold_until = NULL, forget_at = $5, brought = 0 WHERE n = $1 AND state = $2 AND token = $3`
 
 // move carries a settlement out.
 func (t *tx) move(p poolRow, r idRow, to alloc.State, now time.Time) error {

@@ -63,6 +63,7 @@ func TestACustomerAuditsAndRestores(t *testing.T) {
 	if log.Done != 2 || strings.Count(string(lines), "\n") != 4 {
 		t.Errorf("the log of two IDs that are held: %+v, %s", log, lines)
 	}
+	told[*apitest.PausePoolResponse](c, 200)(c.PausePoolWithResponse(c.ctx, "p", nil))
 	restore := told[*apitest.RestorePoolResponse](c, 201)(c.RestorePoolWithResponse(c.ctx, "p", nil, apitest.RestoreRequest{
 		Source: apitest.RestoreRequestSourceLog, Point: w.clock.Now().Add(-time.Hour), Confirm: "p",
 	})).JSON201

@@ -22,10 +22,11 @@ func forgetful(t testing.TB) *world {
 
 // worlds are those in which a route that is on a pool is tried.
 func worlds(rt api.Route) map[string]func(testing.TB) *world {
-	if !strings.Contains(rt.Path, "{pool}") || rt.Operation == "putPool" {
-		return map[string]func(testing.TB) *world{"": func(t testing.TB) *world { return newWorldFor(t, rt) }}
+	all := map[string]func(testing.TB) *world{"": func(t testing.TB) *world { return newWorldFor(t, rt) }}
+	if strings.Contains(rt.Path, "{pool}") && rt.Operation != "putPool" && rt.Operation != "logPool" { // of which a pool that forgets has none
+		all[", of a pool that forgets"] = func(t testing.TB) *world { return forgetful(t).readyFor(rt) }
 	}
-	return map[string]func(testing.TB) *world{"": newWorld, ", of a pool that forgets": forgetful}
+	return all
 }
 
 // losses are what may become of a call: refused, or done and reported as failed.

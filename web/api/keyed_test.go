@@ -201,6 +201,9 @@ func TestEveryMemberOfABodyIsInItsFingerprint(t *testing.T) {
 	for line, others := range members {
 		w := newWorld(t)
 		method, path, _ := strings.Cut(line, " ")
+		if strings.HasSuffix(path, "/restore") {
+			w.must(200, "POST", "/v1/pools/p/pause", "")
+		}
 		if got := w.do(method, path, "{"+firsts[line]+"}", "Idempotency-Key: k"); got.Code >= 300 {
 			t.Fatalf("%s: %d %s", line, got.Code, got.Body)
 		}

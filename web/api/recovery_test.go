@@ -220,6 +220,8 @@ func TestARestoreByALog(t *testing.T) {
 
 	restore()
 	w.h = clientAt(t, w.store, w.clock.Now).h // processes start anew after a restore
+	refusedBy(t, w.do("POST", "/v1/pools/p/restore", `{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`), alloc.CodeRebuildStep)
+	w.must(200, "POST", "/v1/pools/p/pause", "")
 	for path, log := range logs {
 		name := path[strings.LastIndex(path, "/")+1:]
 		got := w.must(201, "POST", path+"/restore", fmt.Sprintf(`{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": %q, "why": "the table was restored"}`, name))
@@ -234,6 +236,7 @@ func TestARestoreByALog(t *testing.T) {
 			t.Errorf("%s: %+v", path, done)
 		}
 	}
+	w.must(200, "POST", "/v1/pools/p/resume", "")
 	left := read[claimed](t, w.must(201, "POST", "/v1/pools/p/claims", "").Body)
 	for _, id := range taken.IDs {
 		if id == left.IDs[0] {
@@ -250,10 +253,12 @@ func TestARestoreByALog(t *testing.T) {
 // Without a log the IDs that may have been taken are burned; the answer says how many.
 func TestARestoreThatBurns(t *testing.T) {
 	w := newWorld(t)
+	w.must(200, "POST", "/v1/pools/p/pause", "")
 	done := w.jobDone("/v1/pools/p/restore", `{"source": "burn", "point": "2026-11-29T11:00:00Z", "at_most": 2, "confirm": "p"}`)
 	if done.AtMost != 2 || done.Tally["burned"] != 4 || done.Tally["carried"] != 0 || done.Input != nil { // two of them are held
 		t.Errorf("%+v", done)
 	}
+	w.must(200, "POST", "/v1/pools/p/resume", "")
 	w.must(201, "POST", "/v1/pools/p/claims", "")
 	refusedBy(t, w.do("POST", "/v1/pools/p/claims", ""), alloc.CodePoolExhausted)
 	said := w.jobDone("/v1/sequences/s/restore", `{"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "s"}`)

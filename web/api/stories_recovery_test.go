@@ -37,6 +37,8 @@ var recoveryStories = map[string][]step{
 		{line: "GET /v1/jobs/{id}/parts/0"},
 		{line: "POST /v1/pools/p/restore", body: `{"source": "burn", "point": "2026-11-29T11:00:00Z", "at_most": 1, "confirm": "q"}`},
 		{line: "POST /v1/pools/p/restore", body: `{"source": "burn", "point": "2026-11-29T11:00:00Z", "at_most": 1, "confirm": "p"}`},
+		{line: "POST /v1/pools/p/pause"},
+		{line: "POST /v1/pools/p/restore", body: `{"source": "burn", "point": "2026-11-29T11:00:00Z", "at_most": 1, "confirm": "p"}`},
 		{line: "POST /v1/tend"},
 		{line: "GET /v1/jobs/{id}"},
 		{line: "GET /v1/jobs/{id}/parts/0"},

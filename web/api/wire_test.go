@@ -242,7 +242,7 @@ var random = []*regexp.Regexp{
 	regexp.MustCompile(`"(id)":"[a-z2-7]{12}"`),      // of a credential
 	regexp.MustCompile(`"(plan|id)":"[0-9a-f]{32}"`), // of a rebuild
 	regexp.MustCompile(`(the plan \\")[0-9a-f]{32}`),
-	regexp.MustCompile(`"(previous|hash)":"[0-9a-f]{64}"`),             // of the trail
+	regexp.MustCompile(`"(previous|hash|digest)":"[0-9a-f]{64}"`),      // of the trail, and of a log
 	regexp.MustCompile(`(,|the plan "")(?:[0-9a-f]{64}|[0-9a-f]{32})`), // in a file
 	regexp.MustCompile(`"(target)":"credential/[a-z2-7]{12}"`),
 	regexp.MustCompile(`"(secret)":"idpool_[a-z2-7]{12}_[a-z2-7]{39}"`),

@@ -66,16 +66,23 @@ func newWorldOf(t testing.TB, config string) *world {
 // newWorldFor is a world in which the route can do what it is for.
 func newWorldFor(t testing.TB, rt api.Route) *world {
 	t.Helper()
-	w := newWorld(t)
+	return newWorld(t).readyFor(rt)
+}
+
+// readyFor brings the world to where the route succeeds.
+func (w *world) readyFor(rt api.Route) *world {
+	w.t.Helper()
 	switch rt.Operation {
 	case "getRebuild", "applyRebuild", "cancelRebuild":
 		w.planRebuild(`{"reported": "5"}`)
+	case "restorePool":
+		w.must(200, "POST", "/v1/pools/p/pause", "")
 	case "resumeRebuild":
 		w.planRebuild(`{"reported": "5"}`)
 		w.must(200, "POST", "/v1/sequences/s/rebuild/apply", fmt.Sprintf(`{"plan": %q, "confirm": "s"}`, w.plan))
 	case "acknowledgeAudit":
 		w.harm(alloctest.Damage{Kind: alloctest.LoseRecord, Month: alloc.MonthOf(w.clock.Now()), Position: 2})
-		w.broken = read[struct{ Seen string }](t, strings.NewReader(w.parts(w.jobDone("/v1/audit/verify", "")))).Seen
+		w.broken = read[struct{ Seen string }](w.t, strings.NewReader(w.parts(w.jobDone("/v1/audit/verify", "")))).Seen
 	}
 	w.log.take()
 	return w

@@ -17,6 +17,7 @@ type auditStage struct {
 	*testing.T
 	mem   *Memory
 	clock *alloctest.Clock
+	point time.Time // of the backup, where one was restored
 	audit int
 }
 

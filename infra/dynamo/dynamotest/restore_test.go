@@ -59,7 +59,7 @@ func (s *auditStage) stock(limit int) []alloc.ID {
 
 func (s *auditStage) carry(records ...alloc.IDRecord) []alloc.CarryOutcome {
 	s.Helper()
-	outcomes, err := s.open().Carry(s.Context(), pool, records)
+	outcomes, err := s.open().Carry(s.Context(), pool, s.point, records)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -181,13 +181,17 @@ func TestCarryMakesAnIDWhatIsAheadOfIt(t *testing.T) {
 		{"a claim in a later life", is(free, 0, ""), is(claimed, 3, mine), alloc.CarryDone, is(claimed, 3, mine)},
 		{"a claim in a later life of one that is claimed", is(claimed, 0, other), is(claimed, 1, mine), alloc.CarryDone, is(claimed, 1, mine)},
 		{"a hold that was confirmed", is(hold, 0, mine), is(claimed, 0, mine), alloc.CarryDone, is(claimed, 0, mine)},
-		{"a claim that was released", is(claimed, 0, mine), is(back, 0, mine), alloc.CarryDone, is(back, 0, mine)},
+		{"a hold that was released", is(hold, 0, mine), is(back, 0, mine), alloc.CarryDone, is(back, 0, mine)},
+		{"a claim that was released", is(claimed, 0, mine), is(back, 0, mine), alloc.CarryKnown, is(claimed, 0, mine)},
+		{"a return of what has come to be claimed", is(back, 0, mine), is(claimed, 0, mine), alloc.CarryDone, is(claimed, 0, mine)},
+		{"a return of what another has claimed", is(back, 1, other), is(claimed, 1, mine), alloc.CarryDone, is(claimed, 1, mine)},
 		{"a claim that was retired", is(claimed, 0, mine), is(gone, 0, mine), alloc.CarryDone, is(gone, 0, mine)},
 		{"what is known", is(claimed, 0, mine), is(claimed, 0, mine), alloc.CarryKnown, is(claimed, 0, mine)},
 		{"what has gone on", is(claimed, 0, mine), is(hold, 0, mine), alloc.CarryKnown, is(claimed, 0, mine)},
 		{"what another has taken", is(claimed, 0, other), is(claimed, 0, mine), alloc.CarryClash, is(claimed, 0, other)},
 		{"what another holds", is(hold, 0, other), is(claimed, 0, mine), alloc.CarryClash, is(hold, 0, other)},
-		{"an earlier life", is(free, 2, ""), is(claimed, 1, mine), alloc.CarryBehind, is(free, 2, "")},
+		{"an earlier life, of which a hold has ended here", is(free, 2, ""), is(claimed, 1, mine), alloc.CarryDone, is(claimed, 2, mine)},
+		{"an earlier life that is over", is(free, 2, ""), is(back, 1, mine), alloc.CarryBehind, is(free, 2, "")},
 		{"what says free", is(claimed, 0, mine), is(free, 4, ""), alloc.CarryKnown, is(claimed, 0, mine)},
 		{"a burning of a free ID", is(free, 0, ""), is(gone, 0, ""), alloc.CarryDone, is(gone, 0, "")},
 		{"a burning of what is claimed", is(claimed, 0, mine), is(gone, 0, ""), alloc.CarryClash, is(claimed, 0, mine)},
@@ -262,15 +266,15 @@ func TestCarryRefusesWhatCannotBeHad(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.open().Carry(t.Context(), name, []alloc.IDRecord{r}); !alloc.Is(err, want) {
+		if _, err := s.open().Carry(t.Context(), name, time.Time{}, []alloc.IDRecord{r}); !alloc.Is(err, want) {
 			t.Errorf("into %s: %v, want %s", name, err, want)
 		}
 	}
 	s.remove(headItem)
-	if _, err := s.open().Carry(t.Context(), pool, []alloc.IDRecord{r}); !alloc.Is(err, alloc.CodePoolDamaged) {
+	if _, err := s.open().Carry(t.Context(), pool, time.Time{}, []alloc.IDRecord{r}); !alloc.Is(err, alloc.CodePoolDamaged) {
 		t.Errorf("without a head: %v, want %s", err, alloc.CodePoolDamaged)
 	}
-	if _, err := s.open().Carry(t.Context(), pool, make([]alloc.IDRecord, 1001)); !alloc.Is(err, alloc.CodeInvalidRequest) {
+	if _, err := s.open().Carry(t.Context(), pool, time.Time{}, make([]alloc.IDRecord, 1001)); !alloc.Is(err, alloc.CodeInvalidRequest) {
 		t.Errorf("too many: %v, want %s", err, alloc.CodeInvalidRequest)
 	}
 }
@@ -308,7 +312,7 @@ func TestCarrySurvivesAFaultAtEveryWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = store.Carry(cut, pool, records)
+			_, err = store.Carry(cut, pool, time.Time{}, records)
 			reached := writes.Load() > int64(n)
 			if !reached && err != nil {
 				t.Fatalf("without a fault: %v", err)

@@ -60,7 +60,7 @@ func TestTimeTravel(t *testing.T) {
 			s.cutSeeding("cut", ids("cut", 40))
 			g.claimed("before the backup", s.claimBy(frozen, 1))
 			backup := copied(s.mem)
-			point := s.clock.Now()
+			s.point = s.clock.Now()
 
 			s.clock.Advance(time.Minute)
 			s.era(g, "after the backup", s.open())
@@ -74,7 +74,7 @@ func TestTimeTravel(t *testing.T) {
 			case "nothing":
 				s.burn()
 			default:
-				s.forward(old, source == "a log", point)
+				s.forward(old, source == "a log")
 			}
 			s.rebuild()
 			s.restart(old)
@@ -162,13 +162,13 @@ func (s *auditStage) cutSeeding(job alloc.JobID, list []alloc.ID) {
 	}
 }
 
-// forward carries what was taken in the old table, or only what a log has of it: what was taken after the point, and what is not settled.
-func (s *auditStage) forward(old *auditStage, log bool, point time.Time) {
+// forward carries what was taken in the old table, or only what a log has of it: what was taken after the backup, and what is not settled.
+func (s *auditStage) forward(old *auditStage, log bool) {
 	s.Helper()
 	var list []alloc.IDRecord
 	for _, r := range old.walked() {
 		settled := r.State == alloc.StateClaimed || r.State == alloc.StateRetired
-		if log && (r.State == alloc.StateFree || settled && r.At.Before(point.Truncate(time.Millisecond))) {
+		if log && (r.State == alloc.StateFree || settled && r.At.Before(s.point.Truncate(time.Millisecond))) {
 			continue
 		}
 		list = append(list, r)

@@ -65,8 +65,10 @@ BEGIN
     SELECT RAISE(ABORT, 'an entry of the ledger is not changed');
 END;
 
--- How often a restore has carried the ID forward: further on its way, and never away from whoever has it in the same generation.
+-- How often a restore has carried the ID forward: further on its way, and never away from whoever has it in the same generation. And
+-- whether a restore has brought whoever has it, and nothing was done to it here since.
 ALTER TABLE ids ADD COLUMN carried INTEGER NOT NULL DEFAULT 0 CHECK (carried >= 0);
+ALTER TABLE ids ADD COLUMN brought INTEGER NOT NULL DEFAULT 0 CHECK (brought IN (0, 1) AND (brought = 0 OR state <> 'free'));
 
 DROP TRIGGER ids_move;
 
@@ -78,11 +80,11 @@ WHEN NOT CASE NEW.carried - OLD.carried
         WHEN 'claimed' THEN NEW.state IN ('returning', 'retired') AND NEW.token = OLD.token
         WHEN 'returning' THEN NEW.state = 'free'
         ELSE 0 END
-    WHEN 1 THEN NEW.state <> 'free' AND (NEW.generation > OLD.generation OR NEW.generation = OLD.generation AND CASE OLD.state
+    WHEN 1 THEN NEW.state <> 'free' AND OLD.state <> 'retired' AND (NEW.generation > OLD.generation OR NEW.generation = OLD.generation AND CASE OLD.state
         WHEN 'free' THEN 1
         WHEN 'held' THEN NEW.state IN ('claimed', 'returning', 'retired') AND NEW.token = OLD.token
-        WHEN 'claimed' THEN NEW.state IN ('returning', 'retired') AND NEW.token = OLD.token
-        WHEN 'returning' THEN NEW.state = 'retired' AND NEW.token = OLD.token
+        WHEN 'claimed' THEN NEW.state = 'retired' AND NEW.token = OLD.token
+        WHEN 'returning' THEN NEW.state IN ('held', 'claimed', 'retired')
         ELSE 0 END)
     ELSE 0 END
 BEGIN

@@ -1382,7 +1382,7 @@ type PartialError struct {
 	// | `id_retired` | 409 | ID retired |
 	// | `credential_revoked` | 409 | Credential revoked |
 	// | `job_ended` | 409 | Job ended |
-	// | `rebuild_step` | 409 | Rebuild is at another step |
+	// | `rebuild_step` | 409 | Another step comes first |
 	// | `plan_changed` | 409 | Plan changed |
 	// | `no_evidence` | 409 | No evidence |
 	// | `pool_exists` | 409 | Pool exists |
@@ -1586,7 +1586,7 @@ type Problem struct {
 	// | `id_retired` | 409 | ID retired |
 	// | `credential_revoked` | 409 | Credential revoked |
 	// | `job_ended` | 409 | Job ended |
-	// | `rebuild_step` | 409 | Rebuild is at another step |
+	// | `rebuild_step` | 409 | Another step comes first |
 	// | `plan_changed` | 409 | Plan changed |
 	// | `no_evidence` | 409 | No evidence |
 	// | `pool_exists` | 409 | Pool exists |
@@ -1655,7 +1655,7 @@ type Problem struct {
 		// | `id_retired` | 409 | ID retired |
 		// | `credential_revoked` | 409 | Credential revoked |
 		// | `job_ended` | 409 | Job ended |
-		// | `rebuild_step` | 409 | Rebuild is at another step |
+		// | `rebuild_step` | 409 | Another step comes first |
 		// | `plan_changed` | 409 | Plan changed |
 		// | `no_evidence` | 409 | No evidence |
 		// | `pool_exists` | 409 | Pool exists |
@@ -1745,7 +1745,7 @@ type Problem struct {
 // | `id_retired` | 409 | ID retired |
 // | `credential_revoked` | 409 | Credential revoked |
 // | `job_ended` | 409 | Job ended |
-// | `rebuild_step` | 409 | Rebuild is at another step |
+// | `rebuild_step` | 409 | Another step comes first |
 // | `plan_changed` | 409 | Plan changed |
 // | `no_evidence` | 409 | No evidence |
 // | `pool_exists` | 409 | Pool exists |
@@ -2652,7 +2652,7 @@ type Tended struct {
 		// | `id_retired` | 409 | ID retired |
 		// | `credential_revoked` | 409 | Credential revoked |
 		// | `job_ended` | 409 | Job ended |
-		// | `rebuild_step` | 409 | Rebuild is at another step |
+		// | `rebuild_step` | 409 | Another step comes first |
 		// | `plan_changed` | 409 | Plan changed |
 		// | `no_evidence` | 409 | No evidence |
 		// | `pool_exists` | 409 | Pool exists |
@@ -2726,7 +2726,7 @@ type Tended struct {
 			// | `id_retired` | 409 | ID retired |
 			// | `credential_revoked` | 409 | Credential revoked |
 			// | `job_ended` | 409 | Job ended |
-			// | `rebuild_step` | 409 | Rebuild is at another step |
+			// | `rebuild_step` | 409 | Another step comes first |
 			// | `plan_changed` | 409 | Plan changed |
 			// | `no_evidence` | 409 | No evidence |
 			// | `pool_exists` | 409 | Pool exists |
@@ -2861,7 +2861,7 @@ type Tended struct {
 			// | `id_retired` | 409 | ID retired |
 			// | `credential_revoked` | 409 | Credential revoked |
 			// | `job_ended` | 409 | Job ended |
-			// | `rebuild_step` | 409 | Rebuild is at another step |
+			// | `rebuild_step` | 409 | Another step comes first |
 			// | `plan_changed` | 409 | Plan changed |
 			// | `no_evidence` | 409 | No evidence |
 			// | `pool_exists` | 409 | Pool exists |
@@ -4586,7 +4586,7 @@ type ClientInterface interface {
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4603,7 +4603,7 @@ type ClientInterface interface {
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6164,7 +6164,7 @@ func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleasePa
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6191,7 +6191,7 @@ func (c *Client) RestorePoolWithBody(ctx context.Context, pool PoolInPath, param
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11527,7 +11527,7 @@ type ClientWithResponsesInterface interface {
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11544,7 +11544,7 @@ type ClientWithResponsesInterface interface {
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13828,6 +13828,8 @@ type RestorePoolResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
 	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
@@ -16232,7 +16234,7 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16255,7 +16257,7 @@ func (c *ClientWithResponses) RestorePoolWithBodyWithResponse(ctx context.Contex
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// Keep the pool paused until the job is done. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
+// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21115,6 +21117,13 @@ func ParseRestorePoolResponse(rsp *http.Response) (*RestorePoolResponse, error) 
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
 		var dest PoolDeleted
