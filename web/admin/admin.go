@@ -53,6 +53,7 @@ func (d *dashboard) screens() []screen {
 		{"/pools/{pool}/ids", d.inspect},
 		{"/sequences", d.sequencesPage},
 		{"/sequences/{sequence}", d.sequencePage},
+		{"/sequences/{sequence}/rebuild", d.rebuildPage},
 		{"/jobs", d.jobsPage},
 		{"/audit", d.trailPage},
 		{"/find", d.find},
@@ -62,7 +63,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.jobStepActions(), d.jobActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions())
 }
 
 type dashboard struct {

@@ -89,7 +89,11 @@ const afterLease = "leases_after"
 
 // sequencePage is one sequence.
 func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
-	q, err := d.svc.Sequence(r.Context(), alloc.SequenceName(r.PathValue("sequence")))
+	name := alloc.SequenceName(r.PathValue("sequence"))
+	q, err := d.svc.Sequence(r.Context(), name)
+	if alloc.Is(err, alloc.CodeSequenceStopped) { // its counter is lost: what else there is of it is shown all the same
+		q, err = alloc.Sequence{Name: name, State: alloc.SequenceStopped}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +108,7 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 	if d.readOnly {
 		return nil
 	}
-	if may(r, alloc.ActionManage, string(q.Name)) {
+	if may(r, alloc.ActionManage, string(q.Name)) && q.Version > 0 {
 		buttons = append(buttons, templates.Link{Text: "Edit sequence", Href: sequenceAddress(q.Name) + "/edit"})
 	}
 	for _, s := range sequenceSteps {
@@ -112,7 +116,7 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment})
 		}
 	}
-	return buttons
+	return append(buttons, templates.Link{Text: "Rebuild", Href: rebuildAddress(q.Name)})
 }
 
 // sequenceConfig is how a sequence is configured.

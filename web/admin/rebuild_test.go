@@ -1,0 +1,92 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+// step goes to the page of a step, confirms it and returns the page that it leads to.
+func (s *system) step(path string, typed ...string) string {
+	s.t.Helper()
+	form := url.Values{"plan": {s.planOf(path)}, "reason": {"the table was restored"}}
+	if len(typed) > 0 {
+		form.Set("typed", typed[0])
+	}
+	var to string
+	for range 2 { // a second press does nothing more
+		w := s.post(path, form)
+		if w.Code != http.StatusSeeOther {
+			s.t.Fatalf("%s: %d\n%s", path, w.Code, w.Body)
+		}
+		to = w.Header().Get("Location")
+	}
+	return s.page(to)
+}
+
+func TestASequenceIsRebuiltOnPages(t *testing.T) {
+	model := alloctest.NewModel(nil)
+	s := newSystem(t, model, root)
+	s.fill(1) // 1,500 of 2,000 numbers are leased
+	const at = "/sequences/sequence-000"
+	if page := s.page(at + "/rebuild"); !strings.Contains(page, "Begin rebuild") || strings.Contains(page, "Apply plan") {
+		t.Errorf("before there was one:\n%s", page)
+	}
+	model.DropCounter("sequence-000")
+	if page := s.page(at); !strings.Contains(page, "stopped, rebuild it") || !strings.Contains(page, `href="`+at+`/rebuild"`) {
+		t.Errorf("a sequence without a counter:\n%s", page)
+	}
+	page := s.step(at + "/rebuild/plan?review=1&reported=1,600&margin=50")
+	for _, want := range []string{"Apply plan", "1,601", "1,651", "Reported", "Lease ledger", "1,500", "the table was restored", `class="now" aria-current="step"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the plan does not have %q:\n%s", want, page)
+		}
+	}
+	if w := s.do("GET", at+"/rebuild/resume?review=1&share=100"); w.Code != http.StatusConflict {
+		t.Errorf("to serve before it was applied: %d, want 409", w.Code)
+	}
+	page = s.step(at+"/rebuild/apply", "sequence-000")
+	for _, want := range []string{"Serve callers", "Test numbers", "1,651"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("after it was applied the page does not have %q:\n%s", want, page)
+		}
+	}
+	if page = s.step(at + "/rebuild/resume?review=1&share=100"); !strings.Contains(page, "It is over.") {
+		t.Errorf("after it was resumed:\n%s", page)
+	}
+	leased, err := s.svc.Lease(alloc.WithCaller(t.Context(), root), alloc.LeaseRequest{Sequence: "sequence-000", Count: 1})
+	if err != nil || leased.Start <= 1650 {
+		t.Errorf("after the rebuild it leases %+v, %v", leased, err)
+	}
+}
+
+func TestAPlanIsCancelledOrReplacedOnPages(t *testing.T) {
+	model := alloctest.NewModel(nil)
+	s := newSystem(t, model, root)
+	s.fill(1)
+	const at = "/sequences/sequence-000/rebuild"
+	s.step(at + "/plan?review=1")
+	if page := s.step(at + "/cancel"); !strings.Contains(page, "was cancelled before it was applied") {
+		t.Errorf("after it was cancelled:\n%s", page)
+	}
+	s.step(at + "/plan?review=1&margin=10")
+	s.step(at+"/apply", "sequence-000")
+	page := s.step(at+"/plan?review=1&margin=20", "sequence-000")
+	if !strings.Contains(page, "Apply plan") {
+		t.Errorf("in place of a plan that was applied there is none:\n%s", page)
+	}
+	for _, query := range []string{"margin=x", "reported=-1", "since=yesterday"} {
+		if page := s.page(at + "/plan?review=1&" + query); !strings.Contains(page, "cannot be read") || strings.Contains(page, `name="plan"`) {
+			t.Errorf("?%s:\n%s", query, page)
+		}
+	}
+	for _, path := range []string{"/sequences/none/rebuild", "/sequences/%00/rebuild"} {
+		if w := s.do("GET", path); w.Code/100 != 4 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}

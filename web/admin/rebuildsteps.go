@@ -1,0 +1,260 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web/admin/plan"
+)
+
+// Names of what a plan of a page has of a rebuild.
+const (
+	paramReported = "reported"
+	paramMargin   = "margin"
+	paramSince    = "since"
+	paramStart    = "start"
+	paramLimit    = "limit"
+	paramReplaces = "replaces"
+	paramPlan     = "plan"
+	paramShare    = "share"
+	paramExhausts = "exhausts"
+)
+
+// rebuildActions are the steps of a sequence's rebuild.
+func (d *dashboard) rebuildActions() []action {
+	step := func(segment string, ask func(*http.Request) (templates.Form, error), propose func(*http.Request) (proposal, error),
+		do func(context.Context, plan.Plan, asked) error,
+	) action {
+		return action{
+			path: "/sequences/{sequence}/rebuild/" + segment, verb: "sequence.rebuild-" + segment, need: alloc.ActionManage, ask: ask, propose: propose,
+			carry: func(ctx context.Context, p plan.Plan, a asked, _ alloc.Attempt) (outcome, error) {
+				return outcome{rebuildAddress(alloc.SequenceName(p.Name)), "rebuild-" + segment}, do(ctx, p, a)
+			},
+		}
+	}
+	return []action{
+		step("plan", d.askRebuild, d.proposeRebuild, d.carryPlan),
+		step("apply", nil, d.proposeApply, func(ctx context.Context, p plan.Plan, _ asked) error {
+			_, err := d.svc.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: alloc.SequenceName(p.Name), Plan: p.Params[paramPlan], Exhausts: p.Params[paramExhausts] != ""})
+			return err
+		}),
+		step("resume", d.askResume, d.proposeResume, func(ctx context.Context, p plan.Plan, _ asked) error {
+			share, err := strconv.Atoi(p.Params[paramShare])
+			if err != nil {
+				return alloc.Errorf(alloc.CodeInternal, "a plan cannot be read").Because(err)
+			}
+			_, err = d.svc.ResumeRebuild(ctx, alloc.SequenceName(p.Name), share)
+			return err
+		}),
+		step("cancel", nil, d.proposeCancelRebuild, func(ctx context.Context, p plan.Plan, _ asked) error {
+			_, err := d.svc.CancelRebuild(ctx, alloc.SequenceName(p.Name))
+			return err
+		}),
+	}
+}
+
+// rebuildAtHand is the last rebuild of the page's sequence; one without a step where there never was one.
+func (d *dashboard) rebuildAtHand(r *http.Request) (alloc.Rebuild, error) {
+	name := alloc.SequenceName(r.PathValue("sequence"))
+	b, err := d.svc.Rebuild(r.Context(), name)
+	if alloc.Is(err, alloc.CodeRebuildStep) {
+		return alloc.Rebuild{Sequence: name}, nil
+	}
+	return b, err
+}
+
+// replaced is the plan that a new one replaces; "" for none.
+func replaced(b alloc.Rebuild) string {
+	switch b.Step {
+	case alloc.RebuildApplied, alloc.RebuildVerified, alloc.RebuildResuming:
+		return b.Plan.ID
+	}
+	return ""
+}
+
+func (d *dashboard) askRebuild(r *http.Request) (templates.Form, error) {
+	b, err := d.rebuildAtHand(r)
+	if err != nil {
+		return templates.Form{}, err
+	}
+	f := templates.Form{
+		Title: "Plan the rebuild of " + string(b.Sequence), Button: "Review", Back: rebuildAddress(b.Sequence),
+		Intro: "The counter, the ledger, the high-water mark and the samples are read in any case. What is said here comes beside them: the plan stands above all of it.",
+		Groups: []templates.FieldGroup{
+			{Fields: []templates.Field{
+				numberField(paramReported, "Highest number known elsewhere", "", "By a billing system, a printed list, a customer. What was said before stays where this is empty."),
+				numberField(paramMargin, "Margin", "", fmt.Sprintf("Numbers that are left out above the highest one known; %s where this is empty.", grouped(alloc.DefaultMargin))),
+				textField(paramSince, "Restored to, UTC", "", "After a restore from a backup: to which time. What was leased since is estimated, doubled, and left out."),
+			}},
+			{Title: "Where its configuration is lost too", Hint: "Leave it empty if you are not asked for it.", Fields: []templates.Field{
+				numberField(paramStart, "First number", "", ""), numberField(paramLimit, "Last number", "", ""),
+			}},
+		},
+	}
+	v := filled(r)
+	for _, key := range []string{paramReported, paramMargin, paramStart, paramLimit} {
+		v.number(key, 0)
+	}
+	v.moment(paramSince)
+	return v.show(f), nil
+}
+
+func (d *dashboard) proposeRebuild(r *http.Request) (proposal, error) {
+	b, err := d.rebuildAtHand(r)
+	if err != nil {
+		return proposal{}, err
+	}
+	v := filled(r)
+	p := proposal{
+		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), reason: true, title: "Freeze and plan: " + string(b.Sequence), button: "Freeze sequence and plan",
+		back: withoutReview(r), params: map[string]string{paramReplaces: replaced(b)},
+		effect: []string{
+			"The sequence is frozen: nobody gets a number of it until the rebuild is applied and callers are let in, or until it is cancelled.",
+			"Every source is read, and a plan is made. Nothing else is changed.",
+		},
+		facts: []templates.Fact{{Term: "Sequence", Value: string(b.Sequence), Href: sequenceAddress(b.Sequence)}},
+	}
+	twin := members{}
+	for _, key := range []string{paramReported, paramMargin, paramStart, paramLimit} {
+		if v.text(key) == "" {
+			continue
+		}
+		n := v.number(key, 0)
+		p.params[key] = strconv.FormatInt(n, 10)
+		p.facts = append(p.facts, templates.Fact{Term: rebuildTerms[key], Value: grouped(n), Mono: true})
+		switch key {
+		case paramMargin:
+			twin = append(twin, member{key, n})
+		case paramReported:
+			twin = append(twin, member{key, p.params[key]})
+		}
+	}
+	if t := v.moment(paramSince); !t.IsZero() {
+		p.params[paramSince] = t.Format(time.RFC3339)
+		p.facts = append(p.facts, templates.Fact{Term: rebuildTerms[paramSince], Value: p.params[paramSince]})
+		twin = append(twin, member{paramSince, p.params[paramSince]})
+	}
+	if p.params[paramStart] != "" || p.params[paramLimit] != "" {
+		twin = append(twin, member{"config", members{{paramStart, p.params[paramStart]}, {paramLimit, p.params[paramLimit]}}})
+	}
+	if p.params[paramReplaces] != "" {
+		p.effect = append(p.effect, "The plan that was applied is replaced: callers that are served already get nothing more until the new one is applied.")
+		p.danger, p.typed = true, string(b.Sequence)
+		twin = append(twin, member{paramReplaces, p.params[paramReplaces]})
+	}
+	if err := v.readable(); err != nil {
+		return proposal{}, err
+	}
+	text, err := body(append(twin, member{"why", "…"}))
+	p.twin = call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence), keyed: true, body: text}.twin()
+	return p, err
+}
+
+var rebuildTerms = map[string]string{
+	paramReported: "Highest number known elsewhere", paramMargin: "Margin", paramSince: "Restored to", paramStart: "First number", paramLimit: "Last number",
+}
+
+func (d *dashboard) carryPlan(ctx context.Context, p plan.Plan, a asked) error {
+	r := alloc.RebuildRequest{Sequence: alloc.SequenceName(p.Name), Why: a.reason, Margin: alloc.Count(numberOf(p.Params[paramMargin])), Replaces: p.Params[paramReplaces]}
+	if text := p.Params[paramReported]; text != "" {
+		r.Reported, r.HasReported = alloc.Number(numberOf(text)), true
+	}
+	if text := p.Params[paramSince]; text != "" {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return alloc.Errorf(alloc.CodeInternal, "a plan cannot be read").Because(err)
+		}
+		r.Since = at
+	}
+	if start, limit := p.Params[paramStart], p.Params[paramLimit]; start != "" || limit != "" {
+		r.Config = alloc.SequenceConfig{Start: alloc.Number(numberOf(start)), StartAtZero: start == "0", Limit: alloc.Number(numberOf(limit))}.WithDefaults()
+	}
+	_, err := d.svc.PlanRebuild(ctx, r)
+	return err
+}
+
+func (d *dashboard) proposeApply(r *http.Request) (proposal, error) {
+	b, err := d.rebuildAtHand(r)
+	if err != nil {
+		return proposal{}, err
+	}
+	if b.Plan.ID == "" || b.Step != alloc.RebuildPlanned && b.Step != alloc.RebuildApplied {
+		return proposal{}, alloc.Errorf(alloc.CodeRebuildStep, "there is no plan to be applied; look at the rebuild of the sequence %q, and make one", b.Sequence)
+	}
+	p := proposal{
+		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), danger: true, typed: string(b.Sequence), reason: true,
+		title: "Apply the plan: " + string(b.Sequence), button: "Apply plan", back: rebuildAddress(b.Sequence), facts: planFacts(b),
+		params: map[string]string{paramPlan: b.Plan.ID},
+		effect: append(b.Warnings(),
+			"The counter is put where the plan says, in a new epoch. Nothing is done if it has changed since the plan was made.",
+			"Then test numbers are leased and held against every lease there is. Nobody else is served before you say so."),
+	}
+	twin := members{{paramPlan, b.Plan.ID}, {"confirm", string(b.Sequence)}}
+	if b.Exhausts() {
+		p.params[paramExhausts] = "yes"
+		twin = append(twin, member{paramExhausts, true})
+	}
+	text, err := body(twin)
+	p.twin = call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence) + "/apply", keyed: true, body: text}.twin()
+	return p, err
+}
+
+func (d *dashboard) askResume(r *http.Request) (templates.Form, error) {
+	b, err := d.rebuildAtHand(r)
+	if err != nil {
+		return templates.Form{}, err
+	}
+	v := filled(r)
+	if n := v.number(paramShare, 0); v.sent && (n < 1 || n > 100) {
+		v.problems[paramShare] = "This is a whole number from 1 to 100."
+	}
+	return v.show(templates.Form{
+		Title: "Serve callers of " + string(b.Sequence), Button: "Review", Back: rebuildAddress(b.Sequence),
+		Groups: []templates.FieldGroup{{Fields: []templates.Field{
+			numberField(paramShare, "Percent of the callers", strconv.Itoa(max(b.Share, b.Config.ResumeShare)), "It is never made fewer than are served already. 100 serves all, and ends the rebuild."),
+		}}},
+	}), nil
+}
+
+func (d *dashboard) proposeResume(r *http.Request) (proposal, error) {
+	b, err := d.rebuildAtHand(r)
+	if err != nil {
+		return proposal{}, err
+	}
+	if b.Step != alloc.RebuildVerified && b.Step != alloc.RebuildResuming {
+		return proposal{}, alloc.Errorf(alloc.CodeRebuildStep, "nobody can be let in at this step of the rebuild of %q; look at it first", b.Sequence)
+	}
+	share := filled(r).number(paramShare, 0)
+	p := proposal{
+		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), title: "Serve callers of " + string(b.Sequence), button: fmt.Sprintf("Serve %d %%", share), back: withoutReview(r),
+		params: map[string]string{paramShare: strconv.FormatInt(share, 10)}, facts: planFacts(b),
+		effect: []string{fmt.Sprintf("%d %% of the callers are served, by their names: always the same ones. The others are told to come again.", share)},
+	}
+	if share == 100 {
+		p.effect = []string{"All callers are served, and the rebuild is over.", "A sequence that was paused before it was rebuilt is paused again."}
+	}
+	text, err := body(members{{paramShare, share}})
+	p.twin = call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence) + "/resume", keyed: true, body: text}.twin()
+	return p, err
+}
+
+func (d *dashboard) proposeCancelRebuild(r *http.Request) (proposal, error) {
+	b, err := d.rebuildAtHand(r)
+	if err != nil {
+		return proposal{}, err
+	}
+	if b.Step != alloc.RebuildGathering && b.Step != alloc.RebuildPlanned {
+		return proposal{}, alloc.Errorf(alloc.CodeRebuildStep, "there is nothing to cancel: the rebuild of %q was applied, or there is none", b.Sequence)
+	}
+	return proposal{
+		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), title: "Cancel the rebuild of " + string(b.Sequence), button: "Cancel rebuild", back: rebuildAddress(b.Sequence),
+		facts:  []templates.Fact{{Term: "Sequence", Value: string(b.Sequence)}, {Term: "Begun by", Value: string(b.By)}, {Term: "Was before", Value: string(b.Was)}},
+		effect: []string{"The sequence is as it was before it was frozen: " + string(b.Was) + ".", "The plan is dropped."},
+		twin:   call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence) + "/cancel", keyed: true}.twin(),
+	}, nil
+}
