@@ -111,6 +111,10 @@ func sequenceState(s alloc.Sequence) templates.State {
 	switch {
 	case s.State == alloc.SequenceStopped:
 		return templates.State{Tone: templates.ToneBad, Text: "stopped, rebuild it"}
+	case s.State == alloc.SequenceFrozen:
+		return templates.State{Tone: templates.ToneBad, Text: "frozen by a rebuild"}
+	case s.State == alloc.SequenceResuming:
+		return templates.State{Tone: templates.ToneWarn, Text: fmt.Sprintf("resuming for %d in 100 callers", s.Share)}
 	case s.State != alloc.SequenceActive:
 		return templates.State{Tone: templates.ToneOff, Text: string(s.State)}
 	case s.Next > s.Config.Limit:
