@@ -14,16 +14,16 @@ import (
 
 // auditStage is a pool in memory that is to be audited, and a clock.
 type auditStage struct {
-	*testing.T
+	testing.TB
 	mem   *Memory
 	clock *alloctest.Clock
 	point time.Time // of the backup, where one was restored
 	audit int
 }
 
-func newAuditStage(t *testing.T, n int, c alloc.PoolConfig) *auditStage {
+func newAuditStage(t testing.TB, n int, c alloc.PoolConfig) *auditStage {
 	t.Helper()
-	s := &auditStage{T: t, mem: NewMemory(), clock: alloctest.NewClock()}
+	s := &auditStage{TB: t, mem: NewMemory(), clock: alloctest.NewClock()}
 	if _, _, err := s.open().CreatePool(t.Context(), pool, c.WithDefaults()); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (s *auditStage) sweep() {
 func (s *auditStage) findings(sample int) (found []alloc.Finding, tally alloc.Tally) {
 	s.Helper()
 	s.audit++
-	found, tally, err := auditWith(s.T, func() alloc.Store { return s.open() }, alloc.JobID(fmt.Sprintf("audit%d", s.audit)), sample, nil)
+	found, tally, err := auditWith(s.TB, func() alloc.Store { return s.open() }, alloc.JobID(fmt.Sprintf("audit%d", s.audit)), sample, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (s *auditStage) findings(sample int) (found []alloc.Finding, tally alloc.Ta
 }
 
 // auditWith audits the pool. between is called between two steps.
-func auditWith(t *testing.T, open func() alloc.Store, job alloc.JobID, sample int, between func()) (found []alloc.Finding, tally alloc.Tally, err error) {
+func auditWith(t testing.TB, open func() alloc.Store, job alloc.JobID, sample int, between func()) (found []alloc.Finding, tally alloc.Tally, err error) {
 	t.Helper()
 	for step, n := "", 0; ; n++ {
 		if n > 10_000 {

@@ -39,7 +39,8 @@ type corruptionPlay struct {
 	stores []*dynamo.Store
 	fuse   atomic.Int64 // so many calls of the table until the harm; none when it has been done
 	harms  []harm
-	hit    []int // how many items each has met
+	hit    []int                           // how many items each has met
+	mutate func(dynamo.Table) dynamo.Table // what the processes have in place of a table; nil for the table
 
 	n      int
 	owned  []alloc.Claim
@@ -53,12 +54,12 @@ type corruptionPlay struct {
 	tested       alloc.JobID  // the rebuild whose test numbers are known
 }
 
-func newCorruptionPlay(t *testing.T, seed uint64, harms []harm) *corruptionPlay {
+func newCorruptionPlay(t testing.TB, seed uint64, harms []harm, mutate func(dynamo.Table) dynamo.Table) *corruptionPlay {
 	t.Helper()
 	s := newAuditStage(t, 120, alloc.PoolConfig{Marks: alloc.Marks{Low: 5}})
 	p := &corruptionPlay{
 		auditStage: s, g: &given{t, map[alloc.ID]string{}, map[alloc.Number]string{}}, rng: rand.New(rand.NewPCG(seed, 16)), //nolint:gosec // a schedule, no secret
-		harms: harms, hit: make([]int, len(harms)), keyed: map[string]alloc.Claim{}, leases: map[string]alloc.Range{},
+		harms: harms, hit: make([]int, len(harms)), keyed: map[string]alloc.Claim{}, leases: map[string]alloc.Range{}, mutate: mutate,
 	}
 	if _, _, err := s.open().CreateSequence(t.Context(), counted, alloc.SequenceConfig{Start: 1}.WithDefaults()); err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func newCorruptionPlay(t *testing.T, seed uint64, harms []harm) *corruptionPlay 
 // process is one that does the harm when its turn comes, and whose steps of a rebuild are small.
 func (p *corruptionPlay) process() *dynamo.Store {
 	p.Helper()
-	table := Through(func(ctx context.Context, c Call) Answer {
+	var table dynamo.Table = Through(func(ctx context.Context, c Call) Answer {
 		if c.Op == OpPut && kindOf(c.Key()) == kindRebuild {
 			c.Item["lm"] = int64(2)
 		}
@@ -81,6 +82,9 @@ func (p *corruptionPlay) process() *dynamo.Store {
 		}
 		return c.Do(ctx, p.mem)
 	})
+	if p.mutate != nil {
+		table = p.mutate(table)
+	}
 	store, err := dynamo.New(dynamo.Config{Table: table, Now: p.clock.Now, IntN: func(int) int { return 0 }})
 	if err != nil {
 		p.Fatal(err)

@@ -66,7 +66,7 @@ func TestWhateverAPoolLosesNoIDIsGivenTwice(t *testing.T) {
 
 // playPool does harm to a pool in use, lets all go on, rebuilds it with all going on, and claims all that is left.
 func playPool(t *testing.T, seed uint64, harms []harm) {
-	p := newCorruptionPlay(t, seed, harms)
+	p := newCorruptionPlay(t, seed, harms, nil)
 	if _, err := p.open().ChangeRefill(t.Context(), 0, alloc.Refill{Pool: pool, Filling: true, Batch: "fill", UpTo: 5}); err != nil {
 		t.Fatal(err)
 	}

@@ -35,15 +35,15 @@ var sequenceHarms = []harm{
 }
 
 func TestWhateverASequenceLosesNoNumberIsGivenTwice(t *testing.T) {
-	eachAndPairs(t, sequenceHarms, playSequence)
+	eachAndPairs(t, sequenceHarms, func(t *testing.T, seed uint64, harms []harm) { playSequence(t, seed, harms, nil) })
 }
 
 // playSequence does harm to a sequence in use while a rebuild is planned or was cancelled, lets all go on, rebuilds it, and leases on.
-func playSequence(t *testing.T, seed uint64, harms []harm) {
-	p := newCorruptionPlay(t, seed, harms)
+func playSequence(t testing.TB, seed uint64, harms []harm, mutate func(dynamo.Table) dynamo.Table) {
+	p := newCorruptionPlay(t, seed, harms, mutate)
 	steps := p.sequenceSteps()
 	p.traffic(25, steps)
-	request := alloc.RebuildRequest{Sequence: counted, Why: "corruption", Config: alloc.SequenceConfig{Start: 1}.WithDefaults()}
+	request := alloc.RebuildRequest{Sequence: counted, Why: "corruption", Margin: 1 /* a plan that is low is not saved by that */, Config: alloc.SequenceConfig{Start: 1}.WithDefaults()}
 	if _, err := rebuildBy(operator(t.Context()), p.process(), request, 0, true); err != nil {
 		t.Fatal("a rebuild that is cancelled: ", err)
 	}

@@ -20,7 +20,7 @@ func copied(m *Memory) *Memory {
 
 // given is every ID that was answered to somebody who has not given it back, and every number.
 type given struct {
-	*testing.T
+	testing.TB
 	ids     map[alloc.ID]string
 	numbers map[alloc.Number]string
 }
@@ -67,7 +67,7 @@ func TestTimeTravel(t *testing.T) {
 			s.seed("cut", ids("cut", 40)...)
 			s.seed("later", ids("later", 40)...)
 			s.era(g, "after the backup, of what was seeded", s.open())
-			old := &auditStage{T: t, mem: s.mem, clock: s.clock}
+			old := &auditStage{TB: t, mem: s.mem, clock: s.clock}
 
 			s.mem = backup // Stores that are open go on with what they remember, on the restored table
 			switch source {
