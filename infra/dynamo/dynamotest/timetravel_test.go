@@ -1,7 +1,9 @@
 package dynamotest
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,46 +51,84 @@ const counted alloc.SequenceName = "numbers"
 // Whatever is then carried forward, of the old table, of a log of it or of nothing, and after the rebuild of both: nothing is given twice.
 func TestTimeTravel(t *testing.T) {
 	for _, source := range []string{"the old table", "a log", "nothing"} {
-		t.Run("carried from "+source, func(t *testing.T) {
-			s := newAuditStage(t, 300, alloc.PoolConfig{})
-			g := &given{t, map[alloc.ID]string{}, map[alloc.Number]string{}}
-			if _, _, err := s.open().CreateSequence(t.Context(), counted, alloc.SequenceConfig{Start: 1}.WithDefaults()); err != nil {
-				t.Fatal(err)
-			}
-			frozen := s.open() // a process that sleeps through the restore with stock in memory
-			s.era(g, "before the backup", s.open())
-			s.cutSeeding("cut", ids("cut", 40))
-			g.claimed("before the backup", s.claimBy(frozen, 1))
-			backup := copied(s.mem)
-			s.point = s.clock.Now()
+		t.Run("carried from "+source, func(t *testing.T) { travel(t, source, nil) })
+	}
+}
 
-			s.clock.Advance(time.Minute)
-			s.era(g, "after the backup", s.open())
-			s.seed("cut", ids("cut", 40)...)
-			s.seed("later", ids("later", 40)...)
-			s.era(g, "after the backup, of what was seeded", s.open())
-			old := &auditStage{TB: t, mem: s.mem, clock: s.clock}
+// A Store that loses what is carried is found out.
+func TestMutantsAreCaughtByTimeTravel(t *testing.T) {
+	for what, m := range map[string]mutant{
+		"no lease is entered": {answer: func(c Call, a Answer) Answer {
+			if _, carried := c.Item["ca"]; carried {
+				a.Err = &dynamo.ConditionFailed{Old: c.Item} // it says that it is there
+			}
+			return a
+		}, call: func(c Call) Call {
+			if _, carried := c.Item["ca"]; carried {
+				c.Cond = dynamo.Eq("pk", "nowhere")
+			}
+			return c
+		}},
+		"a lease is entered without its last number": {call: func(c Call) Call {
+			if _, carried := c.Item["ca"]; carried {
+				c.Item = maps.Clone(c.Item)
+				c.Item["end"] = c.Item.Int("end") - 1
+			}
+			return c
+		}},
+	} {
+		for _, source := range []string{"the old table", "a log"} {
+			failed := failuresOf(t, func(t testing.TB) { travel(t, source, m.table) })
+			if !slices.ContainsFunc(failed, func(s string) bool {
+				return strings.HasPrefix(s, "the number ") && strings.Contains(s, "and was given")
+			}) {
+				t.Errorf("%s, carried from %s: it is said %q, want a number that is given twice", what, source, failed)
+			}
+		}
+	}
+}
 
-			s.mem = backup // Stores that are open go on with what they remember, on the restored table
-			switch source {
-			case "nothing":
-				s.burn()
-			default:
-				s.forward(old, source == "a log")
-			}
-			s.rebuild()
-			s.restart(old)
-			s.clock.Advance(time.Minute)
-			awake, err := dynamo.New(dynamo.Config{Table: s.mem, Now: s.clock.Now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.era(g, "after the restore", awake)
-			s.drain(g)
-			if found, _ := s.findings(100); len(found) > 0 {
-				t.Errorf("the audit finds %s", words(found))
-			}
-		})
+// travel goes back to a point, and on. The leases are carried through the mutant's table; nil for the table.
+func travel(t testing.TB, source string, mutate func(dynamo.Table) dynamo.Table) {
+	t.Helper()
+	s := newAuditStage(t, 300, alloc.PoolConfig{})
+	g := &given{t, map[alloc.ID]string{}, map[alloc.Number]string{}}
+	if _, _, err := s.open().CreateSequence(t.Context(), counted, alloc.SequenceConfig{Start: 1}.WithDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	frozen := s.open() // a process that sleeps through the restore with stock in memory
+	s.era(g, "before the backup", s.open())
+	s.cutSeeding("cut", ids("cut", 40))
+	g.claimed("before the backup", s.claimBy(frozen, 1))
+	backup := copied(s.mem)
+	s.point = s.clock.Now()
+
+	s.clock.Advance(time.Minute)
+	s.era(g, "after the backup", s.open())
+	s.seed("cut", ids("cut", 40)...)
+	s.seed("later", ids("later", 40)...)
+	s.era(g, "after the backup, of what was seeded", s.open())
+	old := &auditStage{TB: t, mem: s.mem, clock: s.clock}
+
+	s.mem = backup // Stores that are open go on with what they remember, on the restored table
+	switch source {
+	case "nothing":
+		s.burn()
+	default:
+		s.forward(old, source == "a log")
+		s.carryLeases(old, mutate)
+	}
+	s.rebuild()
+	s.restart(old, source == "nothing")
+	s.clock.Advance(time.Minute)
+	awake, err := dynamo.New(dynamo.Config{Table: s.mem, Now: s.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.era(g, "after the restore", awake)
+	s.drain(g)
+	if found, _ := s.findings(100); len(found) > 0 {
+		t.Errorf("the audit finds %s", words(found))
 	}
 }
 
@@ -180,18 +220,35 @@ func (s *auditStage) forward(old *auditStage, log bool) {
 			}
 		}
 	}
-	var leases []alloc.LeaseRecord
+}
+
+// carryLeases carries the whole ledger.
+func (s *auditStage) carryLeases(old *auditStage, mutate func(dynamo.Table) dynamo.Table) {
+	s.Helper()
+	table := dynamo.Table(s.mem)
+	if mutate != nil {
+		table = mutate(table)
+	}
+	store, err := dynamo.New(dynamo.Config{Table: table, Now: s.clock.Now})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if _, err := store.CarryLeases(s.Context(), counted, old.ledger()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// ledger is every entry of it.
+func (s *auditStage) ledger() (leases []alloc.LeaseRecord) {
+	s.Helper()
 	for mark := ""; ; {
-		page, next, err := old.open().WalkLedger(s.Context(), counted, mark, 100)
+		page, next, err := s.open().WalkLedger(s.Context(), counted, mark, 100)
 		if err != nil {
 			s.Fatal(err)
 		}
 		if leases, mark = append(leases, page...), next; mark == "" {
-			break
+			return leases
 		}
-	}
-	if _, err := s.open().CarryLeases(s.Context(), counted, leases); err != nil {
-		s.Fatal(err)
 	}
 }
 
@@ -237,19 +294,27 @@ func (s *auditStage) rebuild() {
 	}
 }
 
-// restart puts the counter above every lease that the ledger has, and, as nothing may have been carried, above all that the old one gave.
-func (s *auditStage) restart(old *auditStage) {
+// restart puts the counter right above every lease that the ledger has. Where nothing was carried it is put above all that the old one gave: somebody
+// reports it.
+func (s *auditStage) restart(old *auditStage, reported bool) {
 	s.Helper()
-	last, err := old.open().Sequence(s.Context(), counted)
-	if err != nil {
-		s.Fatal(err)
+	next := alloc.Number(1)
+	for _, l := range s.ledger() {
+		next = max(next, l.End+1)
+	}
+	if reported {
+		last, err := old.open().Sequence(s.Context(), counted)
+		if err != nil {
+			s.Fatal(err)
+		}
+		next = last.Next
 	}
 	ctx := s.Context()
 	was, err := s.open().Freeze(ctx, counted, "rebuild")
 	if err != nil {
 		s.Fatal(err)
 	}
-	if _, err := s.open().Restart(ctx, alloc.RestartOrder{Sequence: counted, Rebuild: "rebuild", From: was.Epoch, To: was.Epoch + 1, Next: last.Next + 1000, Config: was.Config}); err != nil {
+	if _, err := s.open().Restart(ctx, alloc.RestartOrder{Sequence: counted, Rebuild: "rebuild", From: was.Epoch, To: was.Epoch + 1, Next: next, Config: was.Config}); err != nil {
 		s.Fatal(err)
 	}
 	if _, err := s.open().Thaw(ctx, counted, "rebuild", alloc.SequenceActive, 0); err != nil {
