@@ -64,6 +64,8 @@ type asked struct {
 type outcome struct {
 	Location string `json:"location"`
 	Done     string `json:"done,omitempty"` // one of the words of the table said
+
+	secret string // that is shown by who has made it, and kept nowhere; "" for none
 }
 
 const (
@@ -152,6 +154,10 @@ func (d *dashboard) act(a action) http.Handler {
 			d.failed(w, r, err)
 		case again != nil:
 			d.render(w, r, http.StatusUnprocessableEntity, again)
+		case to.secret != "":
+			d.render(w, r, http.StatusOK, templates.Secret(templates.SecretPage{
+				Frame: d.frame(r, "A new secret"), Said: said[to.Done], Secret: to.secret, Next: templates.Link{Text: "Go on", Href: to.Location},
+			}))
 		default:
 			http.Redirect(w, r, to.address(), http.StatusSeeOther)
 		}
@@ -182,17 +188,20 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 		}
 		return outcome{}, d.confirmWith(r, shown, sealed, problem), nil
 	}
-	answer, _, err := d.svc.Keyed(withReason(r.Context(), typed.reason, p.Operation), alloc.KeyedRequest{
+	var ours outcome
+	answer, replayed, err := d.svc.Keyed(withReason(r.Context(), typed.reason, p.Operation), alloc.KeyedRequest{
 		Need: p.Need, Name: p.Name, Operation: "page " + a.verb, Resource: p.Target, Key: p.Operation, Print: sealed,
 	}, func(ctx context.Context, attempt alloc.Attempt) ([]byte, error) {
-		o, err := a.carry(ctx, p, typed, attempt)
-		if err != nil {
+		if ours, err = a.carry(ctx, p, typed, attempt); err != nil {
 			return nil, err
 		}
-		return json.Marshal(o)
+		return json.Marshal(ours)
 	})
 	if err != nil {
 		return outcome{}, nil, err
+	}
+	if !replayed {
+		return ours, nil, nil
 	}
 	if err := json.Unmarshal(answer, &to); err != nil {
 		return outcome{}, nil, alloc.Errorf(alloc.CodeInternal, "what was answered to this step cannot be read").Because(err)

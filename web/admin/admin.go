@@ -33,6 +33,9 @@ type Config struct {
 	ReadOnly    bool             // nothing can be changed by it
 	File        PartFile         // results of jobs are files of this form; nil for none to be had here
 
+	// Facts are what else the page about this system says: its version, its table.
+	Facts []templates.Fact
+
 	// SignIn lets people in, by the addresses and the issuer that it names; the rest of it is the dashboard's to fill in. Nil where whoever
 	// mounts the handler puts a caller into the context.
 	SignIn *signin.Config
@@ -56,6 +59,10 @@ func (d *dashboard) screens() []screen {
 		{"/sequences/{sequence}/rebuild", d.rebuildPage},
 		{"/jobs", d.jobsPage},
 		{"/audit", d.trailPage},
+		{"/credentials", d.credentialsPage},
+		{"/credentials/{credential}", d.credentialPage},
+		{"/about", d.about},
+		{"/help", d.help},
 		{"/find", d.find},
 		{"/jobs/{job}", d.jobPage},
 	}
@@ -63,7 +70,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.credentialActions(), d.sessionActions())
 }
 
 type dashboard struct {
@@ -73,6 +80,7 @@ type dashboard struct {
 	readOnly    bool
 	plans       *plan.Sealer
 	file        PartFile
+	facts       []templates.Fact
 	gate        *signin.Gate // nil where others let people in
 }
 
@@ -81,7 +89,7 @@ func New(c Config) (http.Handler, error) {
 	if c.Service == nil {
 		return nil, errors.New("admin: Config.Service is required")
 	}
-	d := &dashboard{svc: c.Service, environment: c.Environment, now: c.Now, readOnly: c.ReadOnly, file: c.File}
+	d := &dashboard{svc: c.Service, environment: c.Environment, now: c.Now, readOnly: c.ReadOnly, file: c.File, facts: c.Facts}
 	if d.environment == "" {
 		d.environment = "local"
 	}

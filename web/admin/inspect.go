@@ -126,7 +126,7 @@ func (d *dashboard) idActions() []action {
 				if _, err := d.svc.SettleFor(ctx, alloc.OperatorRequest{Was: was, Event: s.event, Why: a.reason}); err != nil {
 					return outcome{}, err
 				}
-				return outcome{idAddress(was.Pool, was.ID), s.done}, nil
+				return outcome{Location: idAddress(was.Pool, was.ID), Done: s.done}, nil
 			},
 		})
 	}

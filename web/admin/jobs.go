@@ -214,7 +214,7 @@ func (d *dashboard) jobActions() []action {
 			if _, err := d.svc.CancelJob(ctx, id); err != nil {
 				return outcome{}, err
 			}
-			return outcome{jobAddress(id), "cancelled"}, nil
+			return outcome{Location: jobAddress(id), Done: "cancelled"}, nil
 		},
 	}}
 }

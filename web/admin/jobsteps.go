@@ -127,7 +127,7 @@ func (d *dashboard) jobStepActions() []action {
 				if err != nil {
 					return outcome{}, err
 				}
-				return outcome{jobAddress(j.ID), "job-made"}, nil
+				return outcome{Location: jobAddress(j.ID), Done: "job-made"}, nil
 			},
 		}
 		if len(s.fields) > 0 {

@@ -100,7 +100,7 @@ func (q listQuery) again(key string, err error) string {
 // with is the address of the page with one list going on elsewhere and the rest as it is.
 func (q listQuery) with(key string, from alloc.Cursor) string {
 	values := url.Values{}
-	for _, k := range []string{afterPool, afterSequence, afterJob, afterLease} {
+	for _, k := range []string{afterPool, afterSequence, afterJob, afterLease, afterCredential, afterSession} {
 		if c := q.cursor(k); c != "" && len(c) <= alloc.MaxCursorBytes {
 			values.Set(k, string(c))
 		}

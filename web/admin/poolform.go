@@ -31,7 +31,7 @@ func (d *dashboard) poolFormActions() []action {
 				if _, _, err := d.svc.CreatePool(ctx, name, c); err != nil {
 					return outcome{}, err
 				}
-				return outcome{poolAddress(name), "pool-created"}, nil
+				return outcome{Location: poolAddress(name), Done: "pool-created"}, nil
 			},
 		},
 		{
@@ -45,7 +45,7 @@ func (d *dashboard) poolFormActions() []action {
 				if _, err := d.svc.ChangePool(ctx, name, p.Version, c); err != nil {
 					return outcome{}, err
 				}
-				return outcome{poolAddress(name), "pool-changed"}, nil
+				return outcome{Location: poolAddress(name), Done: "pool-changed"}, nil
 			},
 		},
 	}

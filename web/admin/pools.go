@@ -46,9 +46,9 @@ func (d *dashboard) poolActions() []action {
 					return outcome{}, err
 				}
 				if s.to == alloc.PoolDeleted {
-					return outcome{"/pools", s.done}, nil
+					return outcome{Location: "/pools", Done: s.done}, nil
 				}
-				return outcome{poolAddress(name), s.done}, nil
+				return outcome{Location: poolAddress(name), Done: s.done}, nil
 			},
 		})
 	}

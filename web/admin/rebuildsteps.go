@@ -33,7 +33,7 @@ func (d *dashboard) rebuildActions() []action {
 		return action{
 			path: "/sequences/{sequence}/rebuild/" + segment, verb: "sequence.rebuild-" + segment, need: alloc.ActionManage, ask: ask, propose: propose,
 			carry: func(ctx context.Context, p plan.Plan, a asked, _ alloc.Attempt) (outcome, error) {
-				return outcome{rebuildAddress(alloc.SequenceName(p.Name)), "rebuild-" + segment}, do(ctx, p, a)
+				return outcome{Location: rebuildAddress(alloc.SequenceName(p.Name)), Done: "rebuild-" + segment}, do(ctx, p, a)
 			},
 		}
 	}

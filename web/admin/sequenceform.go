@@ -24,7 +24,7 @@ func (d *dashboard) sequenceFormActions() []action {
 				if _, _, err := d.svc.CreateSequence(ctx, name, c); err != nil {
 					return outcome{}, err
 				}
-				return outcome{sequenceAddress(name), "sequence-created"}, nil
+				return outcome{Location: sequenceAddress(name), Done: "sequence-created"}, nil
 			},
 		},
 		{
@@ -38,7 +38,7 @@ func (d *dashboard) sequenceFormActions() []action {
 				if _, err := d.svc.ChangeSequence(ctx, name, p.Version, c); err != nil {
 					return outcome{}, err
 				}
-				return outcome{sequenceAddress(name), "sequence-changed"}, nil
+				return outcome{Location: sequenceAddress(name), Done: "sequence-changed"}, nil
 			},
 		},
 	}

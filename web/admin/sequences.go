@@ -41,9 +41,9 @@ func (d *dashboard) sequenceActions() []action {
 					return outcome{}, err
 				}
 				if s.to == alloc.SequenceDeleted {
-					return outcome{"/sequences", s.done}, nil
+					return outcome{Location: "/sequences", Done: s.done}, nil
 				}
-				return outcome{sequenceAddress(name), s.done}, nil
+				return outcome{Location: sequenceAddress(name), Done: s.done}, nil
 			},
 		})
 	}
