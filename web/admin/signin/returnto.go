@@ -36,5 +36,5 @@ func plainPath(p string) bool {
 		return false
 	}
 	cleaned := path.Clean(p)
-	return strings.HasPrefix(p, "/") && (p == cleaned || p == cleaned+"/")
+	return strings.HasPrefix(p, "/") && (p == cleaned || cleaned != "/" && p == cleaned+"/")
 }
