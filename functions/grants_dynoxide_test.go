@@ -28,6 +28,8 @@ type system struct {
 
 	toAdmin, toRefill, toAllocate, toWorker *recorder
 
+	run func(folder string, r *recorder, more ...string) *environment // starts another
+
 	queues map[string]*sqstest.Server // of each function that sends: who sent is known by it
 }
 
@@ -44,6 +46,7 @@ func startSystem(t *testing.T) *system {
 		return start(t, folder, append(more, "IDPOOL_TABLE="+table, "IDPOOL_OLD_TABLE="+theOldTable, "IDPOOL_DYNAMODB_ENDPOINT="+r.url, "IDPOOL_TOKEN_HASH="+web.TokenHash(token))...)
 	}
 	s := &system{
+		run:     run,
 		table:   dynamo.NewSDKTable(client, table),
 		aged:    dynamo.NewSDKTable(client, theOldTable),
 		toAdmin: record(t, server.URL), toRefill: record(t, server.URL), toAllocate: record(t, server.URL), toWorker: record(t, server.URL),
@@ -72,6 +75,7 @@ func TestTheTemplateGrantsWhatTheFunctionsCallAndNoMore(t *testing.T) {
 	s.lease(t)
 	s.settle(t)
 	s.manageCredentials(t)
+	s.signIn(t)
 	s.export(t)
 	s.fill(t)
 	s.workOn(t)

@@ -132,7 +132,7 @@ func TestNoFunctionStartsWithASettingThatIsWrong(t *testing.T) {
 	for folder, c := range map[string]struct{ setting, fault string }{
 		"allocate":   {"IDPOOL_TABLE=", "IDPOOL_TABLE must"},
 		"refill":     {"IDPOOL_TABLE=a b", "IDPOOL_TABLE must"},
-		"admin":      {"IDPOOL_TOKEN_HASH=a-token", "IDPOOL_TOKEN_HASH must"},
+		"admin":      {"IDPOOL_OIDC_CLIENT_SECRET=a-token", "IDPOOL_OIDC_CLIENT_SECRET is set"},
 		"authorizer": {"IDPOOL_TOKEN_HASH=a-token", "IDPOOL_TOKEN_HASH must"},
 	} {
 		cmd := exec.CommandContext(t.Context(), build(t, folder))

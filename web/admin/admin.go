@@ -102,13 +102,13 @@ func New(c Config) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	for _, p := range d.screens() {
-		mux.Handle(p.path, d.signedIn(d.only(p.path, d.shown(p.show), nil)))
+		mux.Handle(p.path, d.only(p.path, d.signedIn(d.shown(p.show)), nil))
 	}
 	for _, a := range d.actions() {
-		mux.Handle(a.path, d.signedIn(d.only(a.path, d.shown(d.actPage(a)), d.act(a))))
+		mux.Handle(a.path, d.only(a.path, d.signedIn(d.shown(d.actPage(a))), d.signedIn(d.act(a))))
 	}
 	for path, file := range map[string]http.HandlerFunc{"/jobs/{job}/parts/{part}": d.jobPart, "/audit/export": d.exportTrail} {
-		mux.Handle(path, d.signedIn(d.only(path, file, nil)))
+		mux.Handle(path, d.only(path, d.signedIn(file), nil))
 	}
 	for path, methods := range d.gateRoutes() {
 		mux.Handle(path, d.only(path, methods[http.MethodGet], methods[http.MethodPost]))

@@ -50,19 +50,26 @@ func New(c Config) (*Gate, error) {
 	if c.Service == nil || c.Now == nil || c.Fail == nil || c.Show == nil {
 		return nil, errors.New("signin: Config.Service, Now, Fail and Show are required")
 	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
 	g := &Gate{Config: c, secure: strings.HasPrefix(c.BaseURL, "https://"), limits: newLimiter(c.Now)}
+	if c.Issuer != nil {
+		g.provider = newProvider(*c.Issuer, c.BaseURL+callbackPath, c.Now)
+	}
+	return g, nil
+}
+
+// Check reports all that is wrong with what was configured.
+func (c Config) Check() error {
 	var faults []error
 	if c.BaseURL != "" || c.Issuer != nil {
 		faults = append(faults, checkBase(c.BaseURL))
 	}
 	if c.Issuer != nil {
 		faults = append(faults, c.Issuer.check())
-		g.provider = newProvider(*c.Issuer, c.BaseURL+callbackPath, c.Now)
 	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return errors.Join(faults...)
 }
 
 // checkBase refuses an address that sign-ins could not come back to.
