@@ -150,7 +150,7 @@ func (s sent) secretOr() string {
 
 func enterLocal(t testing.TB, svc *alloc.Service, logger *slog.Logger) door {
 	t.Helper()
-	h, err := handler(svc, doorVerifier(t, svc), true, newMonitor(func() int { return 0 }), logger)
+	h, err := handler(svc, doorVerifier(t, svc), pages{loopback: true}, newMonitor(func() int { return 0 }), logger)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"text/template"
+
+	"idpool/web/admin/signin"
 )
 
 // greeting is what the program says when it is ready.
@@ -50,15 +54,32 @@ func (g greeting) Network() string {
 	if isLoopback(g.addr.String()) {
 		return ""
 	}
-	return "reachable from the network over plain HTTP: token and IDs can be read on the way"
+	return "reachable from the network over plain HTTP: token, sessions and IDs can be read on the way"
 }
 
-// Page says how the first page is opened.
+// Page says how the dashboard is opened.
 func (g greeting) Page() string {
-	if isLoopback(g.addr.String()) {
-		return "open it in a browser"
+	if g.settings.insecure {
+		return "insecure: whoever uses this machine may change everything by it"
 	}
-	return "open it in a browser, with any name and the token as the password"
+	return "sign in by the address below"
+}
+
+// invite tells whoever has the terminal by which address to sign in.
+func (g greeting) invite(w io.Writer, path string) {
+	fmt.Fprintf(w, "sign in to the dashboard, once and within %d minutes: %s%s\n", int(signin.OnceFor.Minutes()), g.Base(), path) //nolint:errcheck // as in greet
+}
+
+// lines lets several write, each its own lines.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // Token says what the token is.
@@ -106,5 +127,7 @@ Try next, in another shell (each may be repeated):
 `))
 
 func greet(w io.Writer, g greeting) {
-	greetingText.Execute(w, g) //nolint:errcheck // nobody reads it; the program serves all the same
+	var text strings.Builder         // to be written at once
+	greetingText.Execute(&text, g)   //nolint:errcheck // a Builder takes all
+	io.WriteString(w, text.String()) //nolint:errcheck // nobody reads it; the program serves all the same
 }

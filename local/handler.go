@@ -12,6 +12,7 @@ import (
 	"idpool/alloc"
 	"idpool/web"
 	"idpool/web/admin"
+	"idpool/web/admin/signin"
 	"idpool/web/api"
 )
 
@@ -32,30 +33,62 @@ func verifier(svc *alloc.Service, token string) (web.Verifier, error) {
 	return web.FirstOf(bootstrap, svc.Verify), nil
 }
 
-// handler serves what the functions serve, on one address, and /metrics. Both it and the pages need no credential where only this machine can ask
-// for them: loopback says that the address listened on is of that kind, and a request that names another host, or came
-// by way of a proxy, is somebody else's all the same.
-func handler(svc *alloc.Service, verify web.Verifier, loopback bool, seen *monitor, logger *slog.Logger) (http.Handler, error) {
-	dashboard, err := admin.New(admin.Config{Service: svc, File: api.PartFile})
+// pages is how the dashboard is reached.
+type pages struct {
+	once     *signin.Once // prints addresses by which whoever has the terminal signs in; nil where nobody has to
+	readOnly bool
+	loopback bool // the address listened on is one that only this machine can ask
+}
+
+// handler serves what the functions serve, on one address, and /metrics. The dashboard asks people to sign in. Without once it does not, and /metrics
+// needs no credential, where only this machine can ask: a request that names another host, or came by way of a proxy, is somebody else's all the same.
+func handler(svc *alloc.Service, verify web.Verifier, p pages, seen *monitor, logger *slog.Logger) (http.Handler, error) {
+	c := admin.Config{Service: svc, ReadOnly: p.readOnly, File: api.PartFile}
+	if p.once != nil {
+		c.SignIn = &signin.Config{Once: p.once}
+	}
+	dashboard, err := admin.New(c)
 	if err != nil {
 		return nil, err
 	}
-	pages := withMetrics(seen, dashboard)
-	open, closed := web.As(viewer())(pages), web.BasicOrBearer(verify)(pages)
-	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if loopback && isLoopback(r.Host) && !isProxied(r.Header) {
+	shown := seen.handler()
+	metrics := p.onThisMachine(web.As(viewer())(shown), web.BasicOrBearer(verify)(shown))
+	if p.once == nil {
+		refused := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			web.WriteError(w, r, alloc.Errorf(alloc.CodeForbidden, "this dashboard is for this machine alone; start it without -insecure-dashboard for others"))
+		})
+		dashboard = p.onThisMachine(web.As(everybody())(dashboard), refused)
+	}
+	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			metrics.ServeHTTP(w, r)
+			return
+		}
+		dashboard.ServeHTTP(w, r)
+	})
+	whole := web.Split(web.Bearer(verify)(api.All(svc)), site)
+	return web.Stack(bounded(whole), web.Options{Logger: logger, Metrics: seen.request}), nil
+}
+
+// onThisMachine sends what this very machine asks to open, and the rest to closed.
+func (p pages) onThisMachine(open, closed http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.loopback && isLoopback(r.Host) && !isProxied(r.Header) {
 			open.ServeHTTP(w, r)
 		} else {
 			closed.ServeHTTP(w, r)
 		}
 	})
-	whole := web.Split(web.Bearer(verify)(api.All(svc)), guarded)
-	return web.Stack(bounded(whole), web.Options{Logger: logger, Metrics: seen.request}), nil
 }
 
-// viewer is who looks at the pages without a credential.
+// viewer is who looks at the metrics without a credential.
 func viewer() alloc.Caller {
-	return alloc.Caller{Client: alloc.LocalClient, Scopes: []alloc.Scope{{Action: alloc.ActionRead, Pattern: "*"}}}
+	return alloc.Caller{Client: alloc.LocalClient, Role: alloc.RoleViewer, Scopes: alloc.RoleViewer.Scopes()}
+}
+
+// everybody is who uses the pages where nobody has to sign in.
+func everybody() alloc.Caller {
+	return alloc.Caller{Client: alloc.LocalClient, Role: alloc.RoleAdmin, Scopes: alloc.RoleAdmin.Scopes()}
 }
 
 // bounded ends the work on a request after requestTime.

@@ -13,9 +13,9 @@ import (
 	"idpool/infra/sql"
 )
 
-// TestPagesAreOpenOnLoopbackOnly covers DNS rebinding too: a page of another site whose name was made to point here
+// TestOnlyThisMachineGetsInWithoutASignIn covers DNS rebinding too: a page of another site whose name was made to point here
 // sends that name as Host. And a proxy on this machine, which hands on what the network asks.
-func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
+func TestOnlyThisMachineGetsInWithoutASignIn(t *testing.T) {
 	store, err := sql.OpenSQLite(t.Context(), sql.Config{Path: filepath.Join(t.TempDir(), "db")})
 	if err != nil {
 		t.Fatal(err)
@@ -57,13 +57,13 @@ func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := handler(svc, verify, isLoopback(tt.addr), newMonitor(func() int { return 0 }), slog.New(slog.DiscardHandler))
+			h, err := handler(svc, verify, pages{loopback: isLoopback(tt.addr)}, newMonitor(func() int { return 0 }), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
 			server := httptest.NewServer(h)
 			defer server.Close()
-			for _, path := range []string{"/", "/v1/pools"} {
+			for _, path := range []string{"/", "/metrics", "/v1/pools"} {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
 				if err != nil {
 					t.Fatal(err)
@@ -88,13 +88,16 @@ func TestPagesAreOpenOnLoopbackOnly(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := tt.want
-				if path != "/" {
+				switch {
+				case path == "/v1/pools":
 					want = http.StatusUnauthorized // the API takes bearer credentials alone, from everywhere
+				case path == "/" && (want != 200 || tt.password != ""):
+					want = http.StatusForbidden // pages take no credential at all
 				}
 				if resp.StatusCode != want {
 					t.Errorf("GET %s: %d %s, want %d", path, resp.StatusCode, text, want)
 				}
-				if page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"); page != (want == 200) {
+				if page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"); page != (want == 200 && path == "/") {
 					t.Errorf("GET %s has the type %s", path, resp.Header.Get("Content-Type"))
 				}
 			}

@@ -179,15 +179,3 @@ func (m *monitor) handler() http.Handler {
 		web.WriteError(w, r, alloc.Errorf(alloc.CodeForbidden, "this needs the scope read:*, which this credential does not have; ask an administrator for it"))
 	})
 }
-
-// withMetrics serves /metrics beside the pages.
-func withMetrics(m *monitor, pages http.Handler) http.Handler {
-	shown := m.handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/metrics" {
-			shown.ServeHTTP(w, r)
-			return
-		}
-		pages.ServeHTTP(w, r)
-	})
-}

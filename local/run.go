@@ -13,6 +13,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/sqs"
+	"idpool/web/admin/signin"
 	"idpool/web/api"
 )
 
@@ -25,6 +26,7 @@ const startTime = 30 * time.Second
 // run serves until the context ends, then ends cleanly: no new requests, those in work are answered, the schedule stops,
 // the store is closed. An end on request is no error.
 func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (err error) {
+	out = &lines{w: out}
 	data, err := openData(s.data, logger)
 	if err != nil {
 		return err
@@ -71,7 +73,14 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	h, err := handler(svc, verify, isLoopback(listener.Addr().String()), seen, logger)
+	hello := greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile(), unused: data.unused(s)}
+	p := pages{readOnly: s.readOnly, loopback: isLoopback(listener.Addr().String())}
+	if !s.insecure {
+		if p.once, err = signin.NewOnce(time.Now, func(path string) { hello.invite(out, path) }); err != nil {
+			return err
+		}
+	}
+	h, err := handler(svc, verify, p, seen, logger)
 	if err != nil {
 		return err
 	}
@@ -82,7 +91,10 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		stop()
 		background.Wait()
 	}()
-	greet(out, greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile(), unused: data.unused(s)})
+	greet(out, hello)
+	if p.once != nil {
+		p.once.Print()
+	}
 	return server{handler: h, drain: drainTime, logger: logger, out: out}.serve(ctx, listener)
 }
 

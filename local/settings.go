@@ -26,25 +26,30 @@ type settings struct {
 	refillEvery time.Duration
 	demo        bool // an empty store is filled with a day of sample data first
 	log         slog.Level
+	insecure    bool // whoever can ask sees and changes everything by the dashboard
+	readOnly    bool // the dashboard changes nothing
 }
 
 // option is one setting: a flag and its twin in the environment. take checks the value; its error completes "NAME must".
 type option struct {
 	flag, env, usual, usage string
 	take                    func(*settings, string) error
+	bare                    bool // the flag alone is true
 }
 
 func options() []option {
 	return []option{
-		{"addr", "IDPOOL_ADDR", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks a free one", takeAddr},
-		{"data", "IDPOOL_DATA", ".idpool", "`directory` of the database and the token", takeData},
-		{"dynamodb-endpoint", "IDPOOL_DYNAMODB_ENDPOINT", "", "`URL` of a DynamoDB-compatible server to use instead of SQLite", takeEndpoint},
-		{"table", "IDPOOL_TABLE", "idpool", "`name` of the table on that server; made if it is missing", takeTable},
-		{"old", "IDPOOL_OLD", "", "`directory` (or with -dynamodb-endpoint the table) of before a restore, from which jobs carry forward what was taken", takeOld},
-		{"token", "IDPOOL_TOKEN", "", "`credential` with all scopes; without it one is made, kept in the data directory and printed", takeToken},
-		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule", takeRefillEvery},
-		{"demo", "IDPOOL_DEMO", "", "`yes` to fill an empty database with a day of sample data first, to look around in", takeDemo},
-		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog},
+		{"addr", "IDPOOL_ADDR", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks a free one", takeAddr, false},
+		{"data", "IDPOOL_DATA", ".idpool", "`directory` of the database and the token", takeData, false},
+		{"dynamodb-endpoint", "IDPOOL_DYNAMODB_ENDPOINT", "", "`URL` of a DynamoDB-compatible server to use instead of SQLite", takeEndpoint, false},
+		{"table", "IDPOOL_TABLE", "idpool", "`name` of the table on that server; made if it is missing", takeTable, false},
+		{"old", "IDPOOL_OLD", "", "`directory` (or with -dynamodb-endpoint the table) of before a restore, from which jobs carry forward what was taken", takeOld, false},
+		{"token", "IDPOOL_TOKEN", "", "`credential` with all scopes; without it one is made, kept in the data directory and printed", takeToken, false},
+		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule", takeRefillEvery, false},
+		{"demo", "IDPOOL_DEMO", "", "`yes` to fill an empty database with a day of sample data first, to look around in", takeDemo, false},
+		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog, false},
+		{"read-only", "IDPOOL_DASHBOARD_READ_ONLY", "false", "the dashboard shows everything and changes nothing", takeBool(func(s *settings) *bool { return &s.readOnly }), true},
+		{"insecure-dashboard", "IDPOOL_INSECURE_DASHBOARD", "false", "the dashboard asks nobody to sign in; -addr must be of loopback", takeBool(func(s *settings) *bool { return &s.insecure }), true},
 	}
 }
 
@@ -56,10 +61,15 @@ func readSettings(args []string, lookup func(string) (string, bool), usage io.Wr
 	set.SetOutput(io.Discard)
 	given := map[string]string{}
 	for _, o := range options {
-		set.Func(o.flag, fmt.Sprintf("%s (or %s; default %q)", o.usage, o.env, o.usual), func(v string) error {
+		usage, give := fmt.Sprintf("%s (or %s; default %q)", o.usage, o.env, o.usual), func(v string) error {
 			given[o.flag] = v
 			return nil
-		})
+		}
+		if o.bare {
+			set.BoolFunc(o.flag, usage, give)
+		} else {
+			set.Func(o.flag, usage, give)
+		}
 	}
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(usage, "The whole of idpool in one process. Flags, each with its twin in the environment:")
@@ -91,7 +101,20 @@ func readSettings(args []string, lookup func(string) (string, bool), usage io.Wr
 	if err := s.checkOld(); err != nil {
 		faults = append(faults, err)
 	}
+	if s.insecure && !isLoopback(s.addr) {
+		faults = append(faults, fmt.Errorf("-insecure-dashboard opens everything to whoever can ask, so -addr must be of loopback, as 127.0.0.1:8080, not %s", s.addr))
+	}
 	return s, errors.Join(faults...)
+}
+
+// takeBool takes true or false.
+func takeBool(field func(*settings) *bool) func(*settings, string) error {
+	return func(s *settings, v string) (err error) {
+		if *field(s), err = strconv.ParseBool(v); err != nil {
+			return fmt.Errorf("be true or false, not %q", v)
+		}
+		return nil
+	}
 }
 
 func takeAddr(s *settings, v string) error {

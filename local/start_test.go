@@ -30,18 +30,18 @@ func TestReadSettings(t *testing.T) {
 		{"nothing is said", nil, nil, usual},
 		{
 			"flags",
-			[]string{"-addr", ":0", "-data", "d", "-dynamodb-endpoint", "http://127.0.0.1:8000", "-table", "t.1", "-old", "t.0", "-token", "0123456789abcdef", "-refill-every", "1m", "-log", "info"},
+			[]string{"-addr", ":0", "-data", "d", "-dynamodb-endpoint", "http://127.0.0.1:8000", "-table", "t.1", "-old", "t.0", "-token", "0123456789abcdef", "-refill-every", "1m", "-log", "info", "-read-only"},
 			nil,
-			settings{":0", "d", "http://127.0.0.1:8000", "t.1", "t.0", "0123456789abcdef", time.Minute, slog.LevelInfo},
+			settings{":0", "d", "http://127.0.0.1:8000", "t.1", "t.0", "0123456789abcdef", time.Minute, false, slog.LevelInfo, false, true},
 		},
 		{
 			"the environment",
 			nil,
 			map[string]string{
 				"IDPOOL_ADDR": "[::1]:1", "IDPOOL_DATA": "d", "IDPOOL_DYNAMODB_ENDPOINT": "https://dynamodb.eu-west-1.amazonaws.com/",
-				"IDPOOL_TABLE": "t_1", "IDPOOL_TOKEN": "0123456789abcdef", "IDPOOL_REFILL_EVERY": "100ms", "IDPOOL_LOG": "error",
+				"IDPOOL_TABLE": "t_1", "IDPOOL_TOKEN": "0123456789abcdef", "IDPOOL_REFILL_EVERY": "100ms", "IDPOOL_LOG": "error", "IDPOOL_INSECURE_DASHBOARD": "true",
 			},
-			settings{"[::1]:1", "d", "https://dynamodb.eu-west-1.amazonaws.com/", "t_1", "", "0123456789abcdef", 100 * time.Millisecond, slog.LevelError},
+			settings{"[::1]:1", "d", "https://dynamodb.eu-west-1.amazonaws.com/", "t_1", "", "0123456789abcdef", 100 * time.Millisecond, false, slog.LevelError, true, false},
 		},
 		{
 			"a flag beats its twin",
@@ -90,6 +90,9 @@ func TestBadSettings(t *testing.T) {
 		{"a run every nothing", []string{"-refill-every", "0"}, nil, []string{"-refill-every must be a time"}},
 		{"no directory", []string{"-data", ""}, nil, []string{"-data must name a directory"}},
 		{"a level that there is not", []string{"-log", "loud"}, nil, []string{"-log must be debug"}},
+		{"a dashboard for everybody on the network", []string{"-addr", ":8080", "-insecure-dashboard"}, nil, []string{"-addr must be of loopback"}},
+		{"one at an address of this machine", []string{"-addr", "192.0.2.1:8080"}, map[string]string{"IDPOOL_INSECURE_DASHBOARD": "true"}, []string{"-addr must be of loopback"}},
+		{"a switch that is neither", []string{"-read-only=maybe"}, nil, []string{"-read-only must be true or false"}},
 		{
 			"all faults are told together",
 			[]string{"-addr", "x", "-table", "?"},
@@ -121,7 +124,7 @@ func TestHelpNamesEveryFlagAndItsTwin(t *testing.T) {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	for _, o := range options() {
-		if !strings.Contains(errs.String(), "-"+o.flag+" ") || !strings.Contains(errs.String(), o.env) {
+		if !strings.Contains(strings.ReplaceAll(errs.String(), "\n", " "), " -"+o.flag+" ") || !strings.Contains(errs.String(), o.env) {
 			t.Errorf("the help does not name -%s and %s:\n%s", o.flag, o.env, errs.String())
 		}
 	}
