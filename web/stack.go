@@ -22,7 +22,7 @@ type Options struct {
 
 // Stack puts around a handler what every answer needs: a request ID, one log event, recovery from panics, security
 // headers and the limit on bodies. It is the same behind API Gateway and in the local program. Credentials are the
-// business of [Bearer] and [BasicOrBearer], inside the stack.
+// business of [Bearer] and [BasicOrBearer], and of the pages' sign-in, inside the stack.
 func Stack(h http.Handler, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
