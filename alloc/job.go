@@ -123,6 +123,7 @@ type Tally struct {
 	Added, Duplicate, Conflict, Invalid     Count // of JobSeed. Of JobRestore: Duplicate was so already, Conflict is in two hands, Invalid could not be carried for another reason
 	Free, Held, Claimed, Returning, Retired Count // of JobCount, JobRebuild and JobAudit
 	Lost                                    Count // of JobRebuild: IDs that were listed and are gone; they are retired. Of JobAudit: the same, not retired
+	Missing                                 Count // of JobRebuild: IDs that were counted and are gone, with all that listed them
 	Carried, Burned                         Count // of JobRestore
 	Findings                                Count // of JobAudit, all
 	Trail, Informing                        Count // of these, about the trail; and for information alone

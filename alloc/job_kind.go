@@ -145,7 +145,7 @@ func (t Tally) plus(u Tally) Tally {
 	return Tally{
 		Added: t.Added + u.Added, Duplicate: t.Duplicate + u.Duplicate, Conflict: t.Conflict + u.Conflict, Invalid: t.Invalid + u.Invalid,
 		Free: t.Free + u.Free, Held: t.Held + u.Held, Claimed: t.Claimed + u.Claimed, Returning: t.Returning + u.Returning, Retired: t.Retired + u.Retired,
-		Lost: t.Lost + u.Lost, Carried: t.Carried + u.Carried, Burned: t.Burned + u.Burned, Findings: t.Findings + u.Findings,
-		Trail: t.Trail + u.Trail, Informing: t.Informing + u.Informing,
+		Lost: t.Lost + u.Lost, Missing: t.Missing + u.Missing, Carried: t.Carried + u.Carried, Burned: t.Burned + u.Burned,
+		Findings: t.Findings + u.Findings, Trail: t.Trail + u.Trail, Informing: t.Informing + u.Informing,
 	}
 }

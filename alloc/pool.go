@@ -31,6 +31,7 @@ const (
 	PoolPaused   PoolState = "paused"   // claims refused; seeding and sweeps go on
 	PoolDraining PoolState = "draining" // claims go on; seeding refused
 	PoolDeleted  PoolState = "deleted"  // tombstone
+	PoolDamaged  PoolState = "damaged"  // its head is lost; of lists alone, and never stored
 )
 
 // Bounds of a pool's configuration.

@@ -27,7 +27,7 @@ type PoolRebuildOrder struct {
 type PoolRebuilt struct {
 	Next  string // "" at the end: the pool is rebuilt and open
 	Met   Count  // IDs of this step
-	Tally Tally  // of them, by state; Lost is IDs that were listed and are gone: they are known from now on, and retired
+	Tally Tally  // of them, by state; Lost is IDs that were listed and are gone: they are known from now on, and retired. Missing: see RebuildPool
 	Gone  []ID   // of those that are lost the first MaxFindings; a repeat of the step says the same
 	Total Count  // how many there will be in all, as far as is known; 0 for not known
 }
@@ -41,7 +41,13 @@ type Repairs interface {
 	// after. From the first step on claims out of memory go on, all that changes the queue is CodePoolRebuilding. After the last one every ID that
 	// was free and listed, or returning, when the rebuild began can be claimed after Sweep, once; what is held, on its way back or given up comes back as before, also where its return item was lost; an ID that was
 	// taken is never free, nor is one handed out that was made free by hand and has its owner still; an ID that was put by a seeding that was cut off is either claimable or is added by the seeding's repeat; Level is right after a
-	// Sweep, and WalkIDs meets each ID once. IDs that were listed and are gone are retired, never free again (in a pool that forgets they are gone for good). It works in every state but
+	// Sweep, and WalkIDs meets each ID once. IDs that were listed and are gone are retired, never free again (in a pool that forgets they are gone for good).
+	//
+	// IDs that were counted as seeded and are gone with all that listed them nobody can name. The last step says how many, as Missing, also when it is
+	// repeated; from then on they count no more, so this is the last that is heard of them: a seeding of such an ID adds it anew, also where it was taken.
+	// In a pool that forgets they may count as forgotten instead. Where the head is lost, how many were counted is known by a sample, or not at all.
+	//
+	// It works in every state but
 	// deleted, and the state stays. The pool's version and configuration stay, or are those of the copy. CodePoolRebuilding where another job rebuilds
 	// it, CodePoolNotFound, CodePoolDeleted; CodeInvalidConfig where the head is lost, there is no copy, and o.Policy is not said.
 	RebuildPool(ctx context.Context, o PoolRebuildOrder) (PoolRebuilt, error)

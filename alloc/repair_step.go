@@ -99,6 +99,10 @@ func (s *Service) freeRebuilds(ctx context.Context, r *TendReport, over func() b
 // rebuildSum is what a rebuild has met, in words.
 func rebuildSum(j Job) string {
 	t := j.Tally
-	return fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired; %d were listed and gone, and are retired",
+	sum := fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired; %d were listed and gone, and are retired",
 		several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired, t.Lost)
+	if t.Missing > 0 {
+		sum += fmt.Sprintf("; %d more were counted and are gone without a trace", t.Missing)
+	}
+	return sum
 }

@@ -58,7 +58,8 @@ type Pools interface {
 	// seconds; a claim in flight ends cleanly either way. Version stays. CodePoolNotFound.
 	SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error)
 
-	// ListPools returns at most limit pools in the order of their names, after the name given; deleted ones included.
+	// ListPools returns at most limit pools in the order of their names, after the name given; deleted ones included. One whose head is
+	// lost is among them as PoolDamaged, with its name and what else of it is known.
 	ListPools(ctx context.Context, after PoolName, limit int) ([]Pool, error)
 
 	// Level reads how full the pool is at a cost that does not depend on its size. Right after a Sweep that left no work, with

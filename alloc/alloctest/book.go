@@ -98,6 +98,18 @@ func (b *book) lose(pool alloc.PoolName, ids []alloc.ID) {
 	b.of(pool).lost += alloc.Count(len(ids))
 }
 
+// vanish books that IDs which nobody had are gone, with all that listed them.
+func (b *book) vanish(pool alloc.PoolName, ids []alloc.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.of(pool)
+	for _, id := range ids {
+		delete(a.known, id)
+		delete(a.offered, id)
+		a.added--
+	}
+}
+
 // claimed books an answer, and returns what is wrong with it.
 func (b *book) claimed(o alloc.ClaimOrder, c alloc.Claim) error {
 	b.mu.Lock()

@@ -59,7 +59,8 @@ const (
 	SkewCount DamageKind = "skew count" // it counts one ID more as seeded than there ever were
 
 	// Of ID in Pool.
-	LoseID DamageKind = "lose ID" // its own record is gone; where it was listed it stays so
+	LoseID    DamageKind = "lose ID"    // its own record is gone; where it was listed it stays so
+	LoseTrace DamageKind = "lose trace" // its own record is gone, and nothing lists it
 
 	// Of Sequence.
 	LoseSequenceCopy DamageKind = "lose sequence copy" // the copy of its configuration that is kept apart; its name stays known

@@ -58,6 +58,7 @@ func (p *modelPool) damage(harm Damage) bool {
 		for _, r := range p.ids {
 			r.unlisted = r.State == alloc.StateFree
 		}
+		clear(p.gone) // nothing lists them any more
 	case SkewCount:
 		p.seeded++
 	case LoseID:
@@ -66,6 +67,11 @@ func (p *modelPool) damage(harm Damage) bool {
 		}
 		delete(p.ids, harm.ID)
 		p.gone[harm.ID] = true
+	case LoseTrace:
+		if p.ids[harm.ID] == nil {
+			return false
+		}
+		delete(p.ids, harm.ID)
 	default:
 		return false
 	}

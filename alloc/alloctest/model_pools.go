@@ -35,6 +35,7 @@ type modelPool struct {
 	gone       map[alloc.ID]bool // IDs whose records are missing; they are listed still
 	rebuilding alloc.JobID
 	rebuilt    alloc.JobID // the last that came to its end
+	missing    alloc.Count // that it found
 	abandoned  alloc.JobID // the last that did not
 }
 
@@ -165,7 +166,12 @@ func (m *Model) SetPoolState(ctx context.Context, name alloc.PoolName, from allo
 func (m *Model) ListPools(ctx context.Context, after alloc.PoolName, limit int) (pools []alloc.Pool, err error) {
 	err = m.step(ctx, func(d *modelData) error {
 		for _, name := range page(d.pools, after, limit) {
-			pools = append(pools, d.pools[name].Pool)
+			p := d.pools[name]
+			pool := p.Pool
+			if p.lost && pool.State != alloc.PoolDeleted {
+				pool.State = alloc.PoolDamaged
+			}
+			pools = append(pools, pool)
 		}
 		return nil
 	})

@@ -43,6 +43,7 @@ func (m *Model) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (done
 		}
 		switch {
 		case p.rebuilt == o.Job: // a step that comes late
+			done.Tally.Missing = p.missing
 		case p.abandoned == o.Job, p.rebuilding == "" && o.Step != "":
 			return alloc.Errorf(alloc.CodeJobEnded, "the rebuild of the pool %q by this job is not on any more; begin another one", o.Pool)
 		case p.rebuilding != "" && p.rebuilding != o.Job:
@@ -74,6 +75,7 @@ func (p *modelPool) rebuild(o alloc.PoolRebuildOrder, now time.Time) (done alloc
 	}
 	if p.Config.Policy != alloc.PolicyForget {
 		done.Tally.Lost = alloc.Count(len(p.gone))
+		done.Tally.Missing = max(0, p.seeded-p.size())
 		for _, id := range slices.Sorted(maps.Keys(p.gone)) {
 			if len(done.Gone) < alloc.MaxFindings {
 				done.Gone = append(done.Gone, id)
@@ -87,7 +89,7 @@ func (p *modelPool) rebuild(o alloc.PoolRebuildOrder, now time.Time) (done alloc
 		r.unlisted = false
 		tally(&done.Tally, r.State)
 	}
-	p.lost, p.uncopied, p.rebuilding, p.rebuilt = false, false, "", o.Job
+	p.lost, p.uncopied, p.rebuilding, p.rebuilt, p.missing = false, false, "", o.Job, done.Tally.Missing
 	clear(p.gone)
 	return done
 }

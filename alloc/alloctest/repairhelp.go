@@ -36,6 +36,7 @@ func plusRebuilt(a, b alloc.PoolRebuilt) alloc.PoolRebuilt {
 	a.Tally.Retired += b.Tally.Retired
 	a.Tally.Lost += b.Tally.Lost
 	a.Gone = append(a.Gone, b.Gone...)
+	a.Tally.Missing += b.Tally.Missing
 	return a
 }
 

@@ -83,12 +83,43 @@ var repairCases = []testCase{
 		slices.Sort(done.Gone)
 		slices.Sort(lost)
 		equal(w, fmt.Sprint(done.Gone), fmt.Sprint(lost), "IDs that are named as lost")
+		equal(w, done.Tally.Missing, 0, "IDs that are missing")
 		w.are("p", lost, alloc.StateRetired)
 		w.book.lose("p", lost)
 		for _, o := range w.seed(w.open(), "p", "again", lost) {
 			equal(w, o, alloc.SeedConflict, "outcome of an ID that was lost")
 		}
 		equal(w, w.drain(warm, "p")+w.drain(w.open(), "p"), 16, "IDs that can be claimed")
+	}},
+	{"a rebuild says how many IDs are gone with all that listed them, each time it is asked, and they count no more", func(w *world) {
+		ids := w.full("p", 20)
+		w.claim(w.open(), order("p", 4))
+		w.settle("p")
+		var gone []alloc.ID
+		for _, id := range ids {
+			if len(gone) < 3 && w.inspect("p", id).State == alloc.StateFree {
+				if !w.damage(Damage{Kind: LoseTrace, Pool: "p", ID: id}) {
+					w.damage(Damage{Kind: LoseID, Pool: "p", ID: id}) // and below what lists it
+				}
+				gone = append(gone, id)
+			}
+		}
+		w.harm("p", LoseQueue)
+		w.book.vanish("p", gone)
+		done, steps := w.rebuildPool(alloc.PoolRebuildOrder{Pool: "p", Job: "rebuild"})
+		equal(w, done.Tally.Missing, 3, "IDs that are missing")
+		equal(w, done.Tally.Lost, 0, "IDs that were listed and are gone")
+		again, err := w.open().RebuildPool(w.Context(), steps[len(steps)-1])
+		w.ok(err, "RebuildPool again")
+		equal(w, again.Tally.Missing, 3, "IDs that are missing when its last step is repeated")
+		w.clock.Advance(stateDelay)
+		w.sweep("p")
+		level, err := w.open().Level(w.Context(), "p")
+		w.ok(err, "Level")
+		equal(w, level.Seeded, 17, "Seeded")
+		w.healthy("p")
+		equal(w, w.rebuiltPool("p", "another").Tally.Missing, 0, "IDs that are missing in the next rebuild")
+		equal(w, w.drain(w.open(), "p"), 13, "IDs that can be claimed")
 	}},
 	{"a rebuild of a pool that forgets counts what was forgotten as before", func(w *world) {
 		w.forgetting("p", 20)
@@ -181,7 +212,7 @@ func (w *world) harm(pool alloc.PoolName, kinds ...DamageKind) (done bool) {
 // damaged proves that nothing of a damaged pool is answered wrongly: an ID is claimed once, or it is said what is the matter.
 func (w *world) damaged(m mixture) {
 	w.Helper()
-	w.poolEvidence(m.pool)
+	w.listed(m.pool, w.poolEvidence(m.pool).Head)
 	_, created, err := w.open().CreatePool(w.Context(), m.pool, alloc.PoolConfig{MaxBatch: alloc.MaxBatchLimit}.WithDefaults())
 	equal(w, created, false, "CreatePool of a damaged pool: created")
 	if err != nil {
@@ -194,6 +225,20 @@ func (w *world) damaged(m mixture) {
 	if err != nil {
 		w.want(err, alloc.CodePoolDamaged, "Seed of a damaged pool")
 	}
+}
+
+// listed proves that a pool is in the list, as damaged where its head is lost, and only then.
+func (w *world) listed(name alloc.PoolName, head bool) {
+	w.Helper()
+	pools, err := w.open().ListPools(w.Context(), "", 100)
+	w.ok(err, "ListPools")
+	for _, p := range pools {
+		if p.Name == name {
+			equal(w, p.State == alloc.PoolDamaged, !head, "listed as damaged")
+			return
+		}
+	}
+	w.Fatalf("the pool %q is not listed: %v", name, pools)
 }
 
 // batchesAgain repeats a seeding after a rebuild: its IDs are its own, and nothing is added.

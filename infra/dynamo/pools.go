@@ -231,9 +231,13 @@ func (s *Store) headsOf(ctx context.Context, entries []Item, but string) ([]allo
 		name := alloc.PoolName(entry.Str(AttrSK))
 		switch {
 		case heads[i] != nil:
-			found = append(found, decodeHead(name, heads[i]))
+			h := decodeHead(name, heads[i])
+			if !h.whole() && !h.rebuilding {
+				h.pool.State = alloc.PoolDamaged
+			}
+			found = append(found, h)
 		case entry.Str(AttrState) == catalogueLive:
-			found = append(found, &head{pool: alloc.Pool{Name: name}})
+			found = append(found, &head{pool: alloc.Pool{Name: name, State: alloc.PoolDamaged}})
 		}
 	}
 	pools, _, err := s.wholePools(ctx, found) // one that has lost something does not hide the others

@@ -112,6 +112,15 @@ func (r *rebuilding) total(more int64) alloc.Count {
 	return alloc.Count(r.size)
 }
 
+// ended is what the last step has done. What was counted and is neither met nor listed is missing; what was forgotten is like that too.
+func (r *rebuilding) ended() alloc.PoolRebuilt {
+	done := alloc.PoolRebuilt{Total: r.total(0)}
+	if r.headItem().Str(AttrPolicy) != string(alloc.PolicyForget) {
+		done.Tally.Missing = alloc.Count(max(0, r.size-r.met))
+	}
+	return done
+}
+
 // mark names the step that is next.
 func (r *rebuilding) mark() string { return stepMark(r.series, r.step) }
 
@@ -225,7 +234,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.PoolRebuilt, again bool, err error) {
 	if r.scanned() {
 		again, err = s.switchSeries(ctx, r)
-		return alloc.PoolRebuilt{Total: r.total(0)}, again, err
+		return r.ended(), again, err
 	}
 	p, err := s.pageOf(ctx, r)
 	if err != nil {
@@ -245,7 +254,7 @@ func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.Pool
 func (s *Store) repeated(ctx context.Context, r *rebuilding, mark string) (alloc.PoolRebuilt, error) {
 	step, ok := r.asked(mark)
 	if !ok || step >= r.step {
-		return alloc.PoolRebuilt{Total: r.total(0)}, nil // of a rebuild that is done, and only of that
+		return r.ended(), nil // of a rebuild that is done, and only of that
 	}
 	it, err := s.table.Get(ctx, rebuiltPageKey(r.pool, r.series, step))
 	if err != nil {

@@ -151,8 +151,12 @@ func (c *condition) oldSeries() int64 {
 	return 0
 }
 
-// size is how many IDs the pool has had, as far as is known.
+// size is how many IDs the pool has had, as far as is known. A sample may be from before a rebuild that found some gone: where the pool keeps
+// its IDs, a head of its own says it better.
 func (c *condition) size() int64 {
+	if h := c.head; h != nil && h.whole() && !c.item.Bool(AttrMade) && h.pool.Config.Policy == alloc.PolicyKeep {
+		return h.seeded
+	}
 	n := c.sample.Int(AttrSeeded)
 	if c.head != nil {
 		n = max(n, c.head.seeded)

@@ -16,7 +16,7 @@ import (
 // names. Chunks there are none: what lists the free IDs is an index, which the engine keeps.
 func (s *Store) AuditPool(ctx context.Context, pool alloc.PoolName, o alloc.AuditOrder) (alloc.AuditStep, error) {
 	return read(ctx, s.reader, func(t *tx) (alloc.AuditStep, error) {
-		p, err := t.pool(pool)
+		p, err := t.poolAsIs(pool)
 		if err != nil {
 			return alloc.AuditStep{}, err
 		}
@@ -36,6 +36,10 @@ func (s *Store) AuditPool(ctx context.Context, pool alloc.PoolName, o alloc.Audi
 // auditCounts holds the level against the rows, both of one moment.
 func (t *tx) auditCounts(p poolRow) (alloc.AuditStep, error) {
 	step := alloc.AuditStep{Next: stageIDs}
+	if p.lost && p.State != alloc.PoolDeleted {
+		found(&step, alloc.FindHead, string(p.Name), alloc.RemedyRebuild, "what says what the pool is, is lost")
+		return step, nil
+	}
 	c, err := t.countRows(p)
 	if err != nil {
 		return step, err

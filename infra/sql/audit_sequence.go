@@ -37,7 +37,7 @@ func (t *tx) auditCounter(q sequenceRow) (alloc.AuditStep, error) {
 		return step, err
 	}
 	var highest dbsql.Null[alloc.Number]
-	if _, err := t.row(`SELECT `+reach+` FROM sequences s WHERE s.sequence = $1`, []any{q.number}, &highest); err != nil {
+	if _, err := t.row(`SELECT `+reach+` FROM (SELECT $1 AS sequence) AS s`, []any{q.number}, &highest); err != nil {
 		return step, err
 	}
 	if q, err = t.sequence(q.Name); err != nil {
@@ -46,6 +46,9 @@ func (t *tx) auditCounter(q sequenceRow) (alloc.AuditStep, error) {
 	on := string(q.Name)
 	switch {
 	case q.State == alloc.SequenceDeleted:
+		return step, nil
+	case q.lost:
+		found(&step, alloc.FindCounter, on, alloc.RemedyRebuild, "what says what the sequence is, is lost with its counter")
 		return step, nil
 	case !q.counter:
 		found(&step, alloc.FindCounter, on, alloc.RemedyRebuild, "the counter is lost")

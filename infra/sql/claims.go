@@ -85,7 +85,7 @@ func (s *Store) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (
 		case err != nil:
 			return alloc.IDRecord{}, err
 		case len(found) == 0:
-			return alloc.IDRecord{}, noPool(pool)
+			return alloc.IDRecord{}, t.absent(pool)
 		case found[0].ID == "" || found[0].forgotten(s.clock()):
 			return alloc.IDRecord{}, alloc.Errorf(alloc.CodeIDNotFound, "the pool %q does not know this ID", pool)
 		}

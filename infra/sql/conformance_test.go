@@ -67,7 +67,8 @@ func newFixture(t *testing.T) alloctest.Fixture {
 				name, int64(next)-1)
 		},
 		DropCounter: func(t testing.TB, name alloc.SequenceName) {
-			edit(t, path, `DELETE FROM counters WHERE sequence = (SELECT sequence FROM sequences WHERE name = $1)`, name)
+			edit(t, path, `DELETE FROM counters WHERE sequence = (SELECT sequence FROM sequence_names WHERE name = $1)`, name)
+			past(t, path, "sequences", `DELETE FROM sequences WHERE name = $1`, name)
 		},
 		Damage:   func(t testing.TB, d alloctest.Damage) bool { return damage(t, path, d) },
 		Snapshot: func(t testing.TB) func(t testing.TB) { return snapshot(t, path) },

@@ -64,6 +64,7 @@ type (
 		Returning alloc.Count `json:"returning,omitzero"`
 		Retired   alloc.Count `json:"retired,omitzero"`
 		Lost      alloc.Count `json:"lost,omitzero"`
+		Missing   alloc.Count `json:"missing,omitzero"`
 		Carried   alloc.Count `json:"carried,omitzero"`
 		Burned    alloc.Count `json:"burned,omitzero"`
 		Findings  alloc.Count `json:"findings,omitzero"`

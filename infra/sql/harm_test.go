@@ -66,8 +66,9 @@ var harms = map[alloctest.DamageKind]struct {
 	table, query string
 	args         func(d alloctest.Damage) []any
 }{
-	alloctest.LoseHead:     {"levels", `DELETE FROM levels WHERE pool = (SELECT pool FROM pools WHERE name = $1)`, ofPool},
+	alloctest.LoseHead:     {"pools", `DELETE FROM pools WHERE name = $1`, ofPool},
 	alloctest.SkewCount:    {"levels", `UPDATE levels SET n_seeded = n_seeded + 1 WHERE pool = (SELECT pool FROM pools WHERE name = $1)`, ofPool},
+	alloctest.LoseTrace:    {"ids", `DELETE FROM ids WHERE pool = (SELECT pool FROM pools WHERE name = $1) AND id = $2`, ofID},
 	alloctest.LoseMark:     {"marks", `DELETE FROM marks WHERE sequence = (SELECT sequence FROM sequences WHERE name = $1)`, ofSequence},
 	alloctest.CutLedger:    {"leases", `DELETE FROM leases WHERE sequence = (SELECT sequence FROM sequences WHERE name = $1) AND low >= $2`, fromNumber},
 	alloctest.DamageLease:  {"leases", `UPDATE leases SET token = '' WHERE sequence = (SELECT sequence FROM sequences WHERE name = $1) AND low = $2`, fromNumber},
@@ -76,6 +77,7 @@ var harms = map[alloctest.DamageKind]struct {
 }
 
 func ofPool(d alloctest.Damage) []any     { return []any{d.Pool} }
+func ofID(d alloctest.Damage) []any       { return []any{d.Pool, d.ID} }
 func ofSequence(d alloctest.Damage) []any { return []any{d.Sequence} }
 func fromNumber(d alloctest.Damage) []any { return []any{d.Sequence, d.Number} }
 func atPlace(d alloctest.Damage) []any    { return []any{d.Month, d.Position} }

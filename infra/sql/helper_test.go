@@ -35,7 +35,7 @@ func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "idpool.db
 // byHand opens a connection of the test's own to the file, past any Store, for as long as do runs.
 func byHand(t testing.TB, path string, do func(db *dbsql.DB) error) {
 	t.Helper()
-	db, err := connect(path, 1, url.Values{"_pragma": {"busy_timeout(10000)"}})
+	db, err := connect(path, 1, url.Values{"_pragma": {"busy_timeout(10000)"}, "_txlock": {"immediate"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (t *tx) replayClaim(o alloc.ClaimOrder, now time.Time) (c alloc.Claim, foun
 		return alloc.Claim{}, false, err
 	}
 	k := records[0]
-	p, err := t.pool(o.Pool)
+	p, err := t.poolAsIs(o.Pool)
 	if err != nil {
 		return alloc.Claim{}, false, err
 	}

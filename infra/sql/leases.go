@@ -102,14 +102,16 @@ func (t *tx) enter(q sequenceRow, o alloc.LeaseOrder, r alloc.Range) error {
 	return t.expireSome(expireLeaseKeys, r.At)
 }
 
+const selectLeaseKey = `SELECT k.fingerprint, coalesce(s.name, n.name, ''), k.low, k.high, k.epoch, k.token, k.at
+	FROM lease_keys k LEFT JOIN sequences s ON s.sequence = k.sequence LEFT JOIN sequence_names n ON n.sequence = k.sequence
+	WHERE k.hash = $1 AND k.expires > $2`
+
 // replayLease answers from the record of the order's key; found is false where there is none that has not expired.
 func (t *tx) replayLease(o alloc.LeaseOrder, now time.Time) (r alloc.Range, found bool, err error) {
 	var fingerprint string
 	var name alloc.SequenceName
 	var at int64
-	found, err = t.row(`SELECT k.fingerprint, s.name, k.low, k.high, k.epoch, k.token, k.at
-			FROM lease_keys k JOIN sequences s ON s.sequence = k.sequence WHERE k.hash = $1 AND k.expires > $2`,
-		[]any{o.Key.Hash, instant(now)}, &fingerprint, &name, &r.Start, &r.End, &r.Epoch, &r.Token, &at)
+	found, err = t.row(selectLeaseKey, []any{o.Key.Hash, instant(now)}, &fingerprint, &name, &r.Start, &r.End, &r.Epoch, &r.Token, &at)
 	if err != nil || !found {
 		return alloc.Range{}, false, err
 	}

@@ -64,6 +64,11 @@ func (s *Store) CarryLeases(ctx context.Context, name alloc.SequenceName, leases
 	leases = slices.Clone(leases) // the step may outlive this call
 	return write(ctx, s.writer, func(t *tx) (int, error) {
 		q, err := t.live(name)
+		if err == nil && q.lost {
+			if _, err = t.exec(restoreSequence, q.number); err == nil { // its leases stand by it; it is for a rebuild all the same
+				err = t.stop(q)
+			}
+		}
 		if err != nil {
 			return 0, err
 		}

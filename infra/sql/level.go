@@ -20,7 +20,7 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 		case err != nil:
 			return alloc.Level{}, err
 		case !found:
-			return alloc.Level{}, noPool(name)
+			return alloc.Level{}, t.absent(name)
 		case !known:
 			return alloc.Level{}, lostCounts(name)
 		}

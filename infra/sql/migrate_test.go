@@ -144,7 +144,7 @@ func TestSchema2ComesThrough(t *testing.T) {
 func TestOldAndNewHaveOneSchema(t *testing.T) {
 	const all = `SELECT group_concat(type || ' ' || name || ' ' || sql, char(10)) FROM (SELECT * FROM sqlite_schema ORDER BY name)`
 	_, made := storeOn(t)
-	for version := 1; version <= 3; version++ {
+	for version := 1; version <= 4; version++ {
 		grown := schema(t, version)
 		openAt(t, Config{Path: grown})
 		if got, want := ask[string](t, grown, all), ask[string](t, made, all); got != want {

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"time"
 
 	"idpool/alloc"
 	"idpool/alloc/generator"
@@ -10,33 +11,77 @@ import (
 // poolRow is a pool with the number that other tables know it by.
 type poolRow struct {
 	number int64
+	lost   bool // its row is; this is the copy that stands with its name
 	alloc.Pool
 }
 
-// selectPool reads pools; a condition follows.
-const selectPool = `SELECT pool, name, description, policy, fold_case, max_batch, on_release, require_key,
-		generator, low, target, low_hours, target_hours, state, version, created FROM pools `
+const (
+	poolColumns = `pool, name, description, policy, fold_case, max_batch, on_release, require_key,
+		generator, low, target, low_hours, target_hours, state, version, created`
+
+	allPools  = `SELECT 0, ` + poolColumns + ` FROM pools `
+	lostPools = `SELECT 1, ` + poolColumns + ` FROM pool_names AS n WHERE NOT EXISTS (SELECT 1 FROM pools WHERE pools.pool = n.pool) `
+
+	// selectPool and listPools read pools, and of those whose row is lost the copy, in one statement: each was made with its name. In a
+	// list one without counts is lost too.
+	selectPool = allPools + `WHERE name = $1 UNION ALL ` + lostPools + `AND name = $1`
+	listPools  = `SELECT NOT EXISTS (SELECT 1 FROM levels WHERE levels.pool = pools.pool), ` + poolColumns + ` FROM pools WHERE name > $1 UNION ALL ` + lostPools + `AND name > $1 ORDER BY name LIMIT $2`
+
+	// insertPool takes a number that nothing has, not even what a lost pool has left behind.
+	insertPool = `INSERT INTO pools (` + poolColumns + `) VALUES ((SELECT coalesce(max(taken), 0) + 1 FROM (
+			SELECT max(pool) AS taken FROM pools UNION ALL SELECT max(pool) FROM pool_names UNION ALL SELECT max(pool) FROM levels UNION ALL SELECT max(pool) FROM ids
+		) AS numbers), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $14)`
+
+	// keepPoolName writes a name anew that is lost while its row is there; restorePool does it the other way round.
+	keepPoolName = `INSERT INTO pool_names (` + poolColumns + `) SELECT ` + poolColumns + ` FROM pools WHERE pool = $1 ON CONFLICT (pool) DO NOTHING`
+	restorePool  = `INSERT INTO pools (` + poolColumns + `) SELECT ` + poolColumns + ` FROM pool_names WHERE pool = $1`
+)
 
 func scanPool(row scanner) (p poolRow, err error) {
 	var created int64
 	var gen storedGenerator
 	c, m := &p.Config, &p.Config.Marks
-	err = row.Scan(&p.number, &p.Name, &c.Description, &c.Policy, &c.FoldCase, &c.MaxBatch, &c.OnRelease, &c.RequireKey,
+	err = row.Scan(&p.lost, &p.number, &p.Name, &c.Description, &c.Policy, &c.FoldCase, &c.MaxBatch, &c.OnRelease, &c.RequireKey,
 		asJSON(&gen), &m.Low, &m.Target, &m.LowHours, &m.TargetHours, &p.State, &p.Version, &created)
 	c.Generator, p.Created = generator.Config(gen), moment(created)
 	return p, err
 }
 
-// pool reads a pool; CodePoolNotFound.
+// pool reads a pool; CodePoolNotFound, CodePoolDamaged. A deleted one needs no row: it is never anything else again.
 func (t *tx) pool(name alloc.PoolName) (poolRow, error) {
-	found, err := list(t, scanPool, selectPool+`WHERE name = $1`, name)
-	if err != nil {
-		return poolRow{}, err
+	p, err := t.poolAsIs(name)
+	if err == nil && p.lost && p.State != alloc.PoolDeleted {
+		return poolRow{}, lostPool(name)
 	}
-	if len(found) == 0 {
+	return p, err
+}
+
+// poolAsIs reads a pool, or where its row is lost the copy of it; CodePoolNotFound.
+func (t *tx) poolAsIs(name alloc.PoolName) (poolRow, error) {
+	found, err := list(t, scanPool, selectPool, name)
+	switch {
+	case err != nil:
+		return poolRow{}, err
+	case len(found) == 0:
 		return poolRow{}, noPool(name)
 	}
 	return found[0], nil
+}
+
+// absent is why no row of a pool was read.
+func (t *tx) absent(name alloc.PoolName) error {
+	p, err := t.poolAsIs(name)
+	switch {
+	case err != nil:
+		return err
+	case p.lost:
+		return lostPool(name)
+	}
+	return noPool(name) // it was made since
+}
+
+func lostPool(name alloc.PoolName) error {
+	return alloc.Errorf(alloc.CodePoolDamaged, "the pool %q has lost what says what it is; an administrator must rebuild it; nothing was taken", name)
 }
 
 func noPool(name alloc.PoolName) error {
@@ -50,22 +95,13 @@ func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		created bool
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
-		m := config.Marks
-		inserted, err := t.exec(`INSERT INTO pools (name, description, policy, fold_case, max_batch, on_release, require_key,
-				generator, low, target, low_hours, target_hours, state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $14) ON CONFLICT (name) DO NOTHING`,
-			name, config.Description, config.Policy, config.FoldCase, config.MaxBatch, config.OnRelease, config.RequireKey,
-			generatorColumn(config.Generator), m.Low, m.Target, m.LowHours, m.TargetHours, alloc.PoolActive, instant(s.clock()))
-		if err != nil {
-			return answer{}, err
-		}
 		p, err := t.pool(name)
-		if err != nil {
-			return answer{}, err
-		}
-		if inserted == 1 {
-			_, err := t.exec(`INSERT INTO levels (pool) VALUES ($1)`, p.number)
+		switch {
+		case alloc.Is(err, alloc.CodePoolNotFound):
+			p, err = t.makePool(name, config, s.clock())
 			return answer{p.Pool, true}, err
+		case err != nil:
+			return answer{}, err
 		}
 		if err := p.CheckTo(p.State); err != nil {
 			return answer{}, err
@@ -77,6 +113,22 @@ func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		return answer{p.Pool, false}, nil
 	})
 	return a.pool, a.created, err
+}
+
+// makePool makes a pool of a name that is unused.
+func (t *tx) makePool(name alloc.PoolName, config alloc.PoolConfig, now time.Time) (poolRow, error) {
+	m := config.Marks
+	_, err := t.exec(insertPool, name, config.Description, config.Policy, config.FoldCase, config.MaxBatch, config.OnRelease, config.RequireKey,
+		generatorColumn(config.Generator), m.Low, m.Target, m.LowHours, m.TargetHours, alloc.PoolActive, instant(now))
+	if err != nil {
+		return poolRow{}, err
+	}
+	p, err := t.pool(name)
+	if err != nil {
+		return poolRow{}, err
+	}
+	_, err = t.exec(`INSERT INTO levels (pool) VALUES ($1)`, p.number)
+	return p, err
 }
 
 // Pool reads configuration and state.
@@ -144,7 +196,10 @@ func (s *Store) ListPools(ctx context.Context, after alloc.PoolName, limit int) 
 	return read(ctx, s.reader, func(t *tx) ([]alloc.Pool, error) {
 		return list(t, func(row scanner) (alloc.Pool, error) {
 			p, err := scanPool(row)
+			if p.lost && p.State != alloc.PoolDeleted {
+				p.State = alloc.PoolDamaged
+			}
 			return p.Pool, err
-		}, selectPool+`WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+		}, listPools, after, limit)
 	})
 }

@@ -15,7 +15,8 @@ func (t *tx) live(name alloc.SequenceName) (sequenceRow, error) {
 	return q, err
 }
 
-// Evidence reads where a sequence stands by its counter and its mark. Its configuration is never lost with the counter.
+// Evidence reads where a sequence stands by its counter and its mark. Its configuration is never lost with the counter: where the
+// row is, the copy has it, and a counter that is left over counts as a mark.
 func (s *Store) Evidence(ctx context.Context, name alloc.SequenceName) (alloc.Evidence, error) {
 	return read(ctx, s.reader, func(t *tx) (alloc.Evidence, error) {
 		q, err := t.live(name)
@@ -26,6 +27,12 @@ func (s *Store) Evidence(ctx context.Context, name alloc.SequenceName) (alloc.Ev
 		e := alloc.Evidence{Sequence: q.Sequence, Counter: q.counter, Configured: true, Marked: w.known, Mark: w.high, MarkedAt: w.at, Epoch: max(w.epoch, q.epoch)}
 		if !q.counter {
 			e.Sequence.State, e.Sequence.Next, e.Sequence.Epoch = q.stored, 0, 0
+		}
+		if q.lost && q.left.Valid {
+			e.Epoch = max(e.Epoch, q.Epoch)
+			if last := q.left.Int64; last >= int64(q.Config.Start) && (!w.known || last > int64(w.high)) {
+				e.Marked, e.Mark, e.MarkedAt = true, alloc.Number(last), s.clock()
+			}
 		}
 		return e, err
 	})
@@ -62,6 +69,9 @@ func (s *Store) Freeze(ctx context.Context, name alloc.SequenceName, rebuild all
 	})
 }
 
+const putCounter = `INSERT INTO counters (sequence, position, epoch) VALUES ($1, $2, $3)
+	ON CONFLICT (sequence) DO UPDATE SET position = excluded.position, epoch = excluded.epoch`
+
 // Restart puts the counter where a plan says.
 func (s *Store) Restart(ctx context.Context, o alloc.RestartOrder) (alloc.Sequence, error) {
 	return write(ctx, s.writer, func(t *tx) (alloc.Sequence, error) {
@@ -75,13 +85,15 @@ func (s *Store) Restart(ctx context.Context, o alloc.RestartOrder) (alloc.Sequen
 		if err := q.checkRestart(o); err != nil {
 			return alloc.Sequence{}, err
 		}
-		if q.counter {
-			_, err = t.exec(`UPDATE counters SET position = $2, epoch = $3 WHERE sequence = $1`, q.number, int64(o.Next)-1, o.To)
-		} else {
-			_, err = t.exec(`INSERT INTO counters (sequence, position, epoch) VALUES ($1, $2, $3)`, q.number, int64(o.Next)-1, o.To)
+		if q.lost {
+			if _, err := t.exec(restoreSequence, q.number); err != nil {
+				return alloc.Sequence{}, err
+			}
+		}
+		if !q.counter {
 			q.was = alloc.SequenceStopped
 		}
-		if err != nil {
+		if _, err := t.exec(putCounter, q.number, int64(o.Next)-1, o.To); err != nil {
 			return alloc.Sequence{}, err
 		}
 		q.State, q.Rebuild, q.Share, q.Epoch, q.Next = alloc.SequenceFrozen, o.Rebuild, 0, o.To, o.Next
@@ -95,14 +107,14 @@ func (q sequenceRow) checkRestart(o alloc.RestartOrder) error {
 	switch {
 	case !q.counter && o.From != 0:
 		return notAtStep(q, "has lost its counter")
+	case q.left.Valid && q.left.Int64 > int64(o.Next)-1: // of the number after the greatest one too
+		return notAtStep(q, "stands above what the plan says, and no counter is lowered")
 	case !q.counter:
 		return nil
 	case q.State != alloc.SequenceFrozen || q.Rebuild != o.Rebuild:
 		return notAtStep(q, "is not frozen by this rebuild")
 	case q.Epoch != o.From || o.To <= o.From:
 		return notAtStep(q, "is in another epoch")
-	case q.Next > o.Next:
-		return notAtStep(q, "stands above what the plan says, and no counter is lowered")
 	}
 	return nil
 }

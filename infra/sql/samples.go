@@ -16,7 +16,7 @@ const (
 
 	// The minutes find the rows and give their order, which is that of the times.
 	poolSamples = `SELECT at, available, used FROM pool_samples
-		WHERE pool = (SELECT pool FROM pools WHERE name = $1) AND minute >= $2 AND minute <= $3 AND at >= $4 AND at < $5 ORDER BY minute LIMIT $6`
+		WHERE pool = (SELECT pool FROM pool_names WHERE name = $1) AND minute >= $2 AND minute <= $3 AND at >= $4 AND at < $5 ORDER BY minute LIMIT $6`
 	sequenceSamples = `SELECT at, available, used FROM sequence_samples
 		WHERE sequence = $1 AND minute >= $2 AND minute <= $3 AND at >= $4 AND at < $5 ORDER BY minute LIMIT $6`
 

@@ -2,15 +2,20 @@ package sql
 
 import (
 	"context"
+	dbsql "database/sql"
+	"time"
 
 	"idpool/alloc"
 )
 
 // sequenceRow is a sequence with the number that other tables know it by. Without a counter its state is stopped and its
-// position is that of the ledger.
+// position is that of the ledger. Where its row is lost it is the copy that stands with its name, and has no counter: what is
+// left of that is as good as a high-water mark.
 type sequenceRow struct {
 	number  int64
+	lost    bool
 	counter bool
+	left    dbsql.NullInt64     // position of the counter, or of what is left of it
 	stored  alloc.SequenceState // beside which stands what follows
 	was     alloc.SequenceState // of a frozen one: its state before; else ""
 	thawed  alloc.JobID         // the rebuild that ended last
@@ -18,10 +23,33 @@ type sequenceRow struct {
 	alloc.Sequence
 }
 
-// selectSequence reads sequences with their positions; a condition follows.
-const selectSequence = `SELECT s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, auto_rebuild, resume_share,
-		state, rebuild, share, was, thawed, s.epoch, version, created, c.sequence IS NOT NULL, coalesce(c.epoch, s.epoch), coalesce(c.position, ` + reach + `, s.first_number - 1)
-	FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
+const (
+	sequenceColumns = `sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of,
+		auto_rebuild, resume_share, state, rebuild, share, was, thawed, epoch, version, created`
+
+	sequenceFields = `s.sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of,
+		auto_rebuild, resume_share, state, rebuild, share, was, thawed, s.epoch, version, created,
+		c.position, coalesce(c.epoch, s.epoch), coalesce(c.position, ` + reach + `, s.first_number - 1)`
+
+	allSequences  = `SELECT 0, ` + sequenceFields + ` FROM sequences s LEFT JOIN counters c ON c.sequence = s.sequence `
+	lostSequences = `SELECT 1, ` + sequenceFields + ` FROM sequence_names s LEFT JOIN counters c ON c.sequence = s.sequence
+		WHERE NOT EXISTS (SELECT 1 FROM sequences WHERE sequences.sequence = s.sequence) `
+
+	// selectSequence and listSequences read sequences with their positions, as selectPool and listPools do pools.
+	selectSequence = allSequences + `WHERE name = $1 UNION ALL ` + lostSequences + `AND name = $1`
+	listSequences  = allSequences + `WHERE name > $1 UNION ALL ` + lostSequences + `AND name > $1 ORDER BY name LIMIT $2`
+
+	// insertSequence takes a number as insertPool does.
+	insertSequence = `INSERT INTO sequences (sequence, name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of,
+			auto_rebuild, resume_share, state, version, created)
+		VALUES ((SELECT coalesce(max(taken), 0) + 1 FROM (SELECT max(sequence) AS taken FROM sequences UNION ALL SELECT max(sequence) FROM sequence_names
+			UNION ALL SELECT max(sequence) FROM counters UNION ALL SELECT max(sequence) FROM leases UNION ALL SELECT max(sequence) FROM marks) AS numbers),
+			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, $13)`
+
+	keepSequenceName = `INSERT INTO sequence_names (` + sequenceColumns + `) SELECT ` + sequenceColumns + ` FROM sequences WHERE sequence = $1
+		ON CONFLICT (sequence) DO NOTHING`
+	restoreSequence = `INSERT INTO sequences (` + sequenceColumns + `) SELECT ` + sequenceColumns + ` FROM sequence_names WHERE sequence = $1`
+)
 
 // reach is the greatest end of all leases of the sequence s, NULL without any. Those that were not carried are disjoint, so
 // the last one ends last.
@@ -32,9 +60,10 @@ const reach = `(SELECT max(high) FROM (
 func scanSequence(row scanner) (q sequenceRow, err error) {
 	var created, position int64
 	c := &q.Config
-	err = row.Scan(&q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &c.PeriodOf,
+	err = row.Scan(&q.lost, &q.number, &q.Name, &c.Description, &c.Start, &c.StartAtZero, &c.Limit, &c.MaxLease, &c.Segment, &c.RequireKey, &c.PeriodOf,
 		&c.AutoRebuild, &c.ResumeShare, &q.stored, &q.Rebuild, &q.Share, &q.was, &q.thawed, &q.epoch, &q.Version, &created,
-		&q.counter, &q.Epoch, &position)
+		&q.left, &q.Epoch, &position)
+	q.counter = q.left.Valid && !q.lost
 	switch {
 	case q.stored == alloc.SequenceDeleted:
 		q.State = q.stored
@@ -54,7 +83,7 @@ func scanSequence(row scanner) (q sequenceRow, err error) {
 
 // sequence reads a sequence; CodeSequenceNotFound.
 func (t *tx) sequence(name alloc.SequenceName) (sequenceRow, error) {
-	found, err := list(t, scanSequence, selectSequence+`WHERE name = $1`, name)
+	found, err := list(t, scanSequence, selectSequence, name)
 	if err != nil {
 		return sequenceRow{}, err
 	}
@@ -87,24 +116,13 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 		created  bool
 	}
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
-		inserted, err := t.exec(`INSERT INTO sequences
-				(name, description, first_number, from_zero, last_number, max_lease, segment, require_key, period_of, auto_rebuild, resume_share,
-				state, version, created)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, $13) ON CONFLICT (name) DO NOTHING`,
-			name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment, config.RequireKey,
-			config.PeriodOf, config.AutoRebuild, config.ResumeShare, alloc.SequenceActive, instant(s.clock()))
-		if err != nil {
-			return answer{}, err
-		}
-		if inserted == 1 {
-			_, err := t.exec(`INSERT INTO counters (sequence, position, epoch) SELECT sequence, first_number - 1, 1 FROM sequences WHERE name = $1`, name)
-			if err != nil {
-				return answer{}, err
-			}
-		}
 		q, err := t.sequence(name)
-		if err != nil || inserted == 1 {
+		switch {
+		case alloc.Is(err, alloc.CodeSequenceNotFound):
+			q, err = t.makeSequence(name, config, s.clock())
 			return answer{q.Sequence, true}, err
+		case err != nil:
+			return answer{}, err
 		}
 		if err := q.checkThere(); err != nil {
 			return answer{}, err
@@ -119,6 +137,20 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 		return answer{q.Sequence, false}, nil
 	})
 	return a.sequence, a.created, err
+}
+
+// makeSequence makes a sequence of a name that is unused.
+func (t *tx) makeSequence(name alloc.SequenceName, config alloc.SequenceConfig, now time.Time) (sequenceRow, error) {
+	_, err := t.exec(insertSequence, name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment,
+		config.RequireKey, config.PeriodOf, config.AutoRebuild, config.ResumeShare, alloc.SequenceActive, instant(now))
+	if err != nil {
+		return sequenceRow{}, err
+	}
+	_, err = t.exec(`INSERT INTO counters (sequence, position, epoch) SELECT sequence, first_number - 1, 1 FROM sequences WHERE name = $1`, name)
+	if err != nil {
+		return sequenceRow{}, err
+	}
+	return t.sequence(name)
 }
 
 // Sequence reads configuration and position.
@@ -202,6 +234,6 @@ func (s *Store) ListSequences(ctx context.Context, after alloc.SequenceName, lim
 		return list(t, func(row scanner) (alloc.Sequence, error) {
 			q, err := scanSequence(row)
 			return q.Sequence, err
-		}, selectSequence+`WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+		}, listSequences, after, limit)
 	})
 }

@@ -53,6 +53,9 @@ func TestLostCountsAreTold(t *testing.T) {
 	wantCode(t, second(s.Level(t.Context(), "p")), alloc.CodePoolDamaged)
 	wantCode(t, second(s.Claim(t.Context(), one("p"))), alloc.CodePoolDamaged)
 	wantCode(t, second(s.Seed(t.Context(), alloc.SeedBatch{Pool: "p", Job: "j", IDs: []alloc.ID{"new"}})), alloc.CodePoolDamaged)
+	if listed, err := s.ListPools(t.Context(), "", 10); err != nil || len(listed) != 1 || listed[0].State != alloc.PoolDamaged {
+		t.Errorf("list: got %+v and %v, want it damaged", listed, err)
+	}
 	if got := census(t, path, "p"); got[alloc.StateFree] != 1 || len(got) != 1 {
 		t.Errorf("got %v, want 1 free: a refusal changes nothing", got)
 	}
@@ -84,7 +87,7 @@ func TestSchemaDefendsItself(t *testing.T) {
 		`UPDATE levels SET n_retired = n_retired + 1`:                                          false,
 		`UPDATE trail SET result = 'ok'`:                                                       false,
 		`DELETE FROM trail`:                                                                    false,
-		`DELETE FROM ids WHERE state = 'free'`:                                                 true,
+		`DELETE FROM ids WHERE state = 'free'`:                                                 false, // whoever seeded it again would hand it out again
 		`DELETE FROM ids WHERE forget_at IS NOT NULL`:                                          true,
 		`DELETE FROM ids WHERE id = 'kept'`:                                                    false,
 		`DELETE FROM ids WHERE id = 'retired'`:                                                 false,

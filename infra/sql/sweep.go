@@ -42,6 +42,9 @@ func (s *Store) Sweep(ctx context.Context, pool alloc.PoolName) (alloc.SweepRepo
 			return alloc.SweepReport{}, err
 		}
 		now := s.clock()
+		if _, err := t.exec(keepPoolName, p.number); err != nil {
+			return alloc.SweepReport{}, err
+		}
 		returned, late, err := t.bringBack(p, now)
 		if err != nil {
 			return alloc.SweepReport{}, err

@@ -54,6 +54,9 @@ func (q sequenceRow) fault(reach dbsql.Null[alloc.Number], w highWater) (counter
 func (s *Store) Watch(ctx context.Context, name alloc.SequenceName) (alloc.Sequence, error) {
 	return write(ctx, s.writer, func(t *tx) (alloc.Sequence, error) {
 		q, err := t.sequence(name)
+		if err == nil {
+			_, err = t.exec(keepSequenceName, q.number)
+		}
 		if err != nil || q.State == alloc.SequenceDeleted || q.State == alloc.SequenceFrozen {
 			return q.Sequence, err
 		}

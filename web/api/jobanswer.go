@@ -74,7 +74,8 @@ type countTally struct {
 
 type rebuildTally struct {
 	countTally
-	Lost alloc.Count `json:"lost"`
+	Lost    alloc.Count `json:"lost"`
+	Missing alloc.Count `json:"missing,omitzero"` // of a rebuild alone
 }
 
 type auditTally struct {
@@ -102,11 +103,11 @@ func newTally(j alloc.Job) any {
 	case alloc.JobCount:
 		return counts
 	case alloc.JobRebuild:
-		return rebuildTally{counts, t.Lost}
+		return rebuildTally{counts, t.Lost, t.Missing}
 	case alloc.JobAudit:
 		a := auditTally{Findings: t.Findings, TrailFindings: t.Trail, Information: t.Informing}
 		if j.Pool != "" {
-			a.rebuildTally = &rebuildTally{counts, t.Lost}
+			a.rebuildTally = &rebuildTally{counts, t.Lost, 0}
 		}
 		return a
 	case alloc.JobRestore:
