@@ -61,6 +61,6 @@ type PoolRebuildRequest struct {
 	Pool     PoolName
 	Why      string
 	Policy   Policy // of a pool whose head is lost, without a copy; "" for not said
-	FoldCase bool
-	Intent   Token // of Keyed; "" for none
+	FoldCase *bool  // the same; nil for not said
+	Intent   Token  // of Keyed; "" for none
 }

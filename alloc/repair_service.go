@@ -26,7 +26,7 @@ func (s *Service) poolEvidence(ctx context.Context, pool PoolName) (PoolEvidence
 }
 
 // RebuildPool makes a job that rebuilds a pool. Of a pool that is being rebuilt, or waits for that, it returns the job that does it. Needs
-// ActionManage. CodeInvalidRequest; CodeInvalidConfig where the head is lost, without a copy, and the policy is not said; CodePoolNotFound, CodePoolDeleted;
+// ActionManage. CodeInvalidRequest; CodeInvalidConfig where the head is lost, without a copy, and policy or case folding is not said, and where they are known to be others; CodePoolNotFound, CodePoolDeleted;
 // CodeBusy as in Export.
 func (s *Service) RebuildPool(ctx context.Context, r PoolRebuildRequest) (j Job, err error) {
 	id := newJobID(r.Intent, s.now())
@@ -34,10 +34,10 @@ func (s *Service) RebuildPool(ctx context.Context, r PoolRebuildRequest) (j Job,
 		if j.ID != "" && j.ID != id {
 			return fmt.Sprintf("the job %s of %s does it already", j.ID, j.By)
 		}
-		return fmt.Sprintf("job %s, policy %s, fold_case %t", id, quoteShort(string(r.Policy)), r.FoldCase)
+		return fmt.Sprintf("job %s%s", id, r.saidConfig())
 	}}
 	err = s.administer(ctx, st, func() (err error) {
-		wanted := Job{ID: id, Kind: JobRebuild, Pool: r.Pool, Why: r.Why, Spec: JobSpec{Policy: r.Policy, FoldCase: r.FoldCase}}
+		wanted := Job{ID: id, Kind: JobRebuild, Pool: r.Pool, Why: r.Why, Spec: JobSpec{Policy: r.Policy, FoldCase: r.FoldCase != nil && *r.FoldCase}}
 		var on Job
 		if j, err = s.makeJob(ctx, wanted, r.Intent, func() (err error) {
 			on, err = s.checkRebuild(ctx, r)
@@ -51,6 +51,30 @@ func (s *Service) RebuildPool(ctx context.Context, r PoolRebuildRequest) (j Job,
 		return err
 	})
 	return j, err
+}
+
+// saidConfig is what was said of the configuration, in words.
+func (r PoolRebuildRequest) saidConfig() (words string) {
+	if r.Policy != "" {
+		words += ", policy " + quoteShort(string(r.Policy))
+	}
+	if r.FoldCase != nil {
+		words += fmt.Sprintf(", fold_case %t", *r.FoldCase)
+	}
+	return words
+}
+
+// checkConfig refuses a request that leaves open what nothing else tells, and one that says another thing than what is known: a rebuild
+// changes neither.
+func (r PoolRebuildRequest) checkConfig(e PoolEvidence) error {
+	c := e.Pool.Config
+	switch {
+	case !e.Configured && (r.Policy == "" || r.FoldCase == nil):
+		return Errorf(CodeInvalidConfig, "the configuration of the pool is lost, and there is no copy of it; say its policy and its fold_case, both as it was made with")
+	case e.Configured && (r.Policy != "" && r.Policy != c.Policy || r.FoldCase != nil && *r.FoldCase != c.FoldCase):
+		return Errorf(CodeInvalidConfig, "the configuration of the pool is known, with policy %q and fold_case %t, and a rebuild does not change it; leave both out", c.Policy, c.FoldCase)
+	}
+	return nil
 }
 
 // checkRebuild refuses a rebuild that cannot be made, and one of a pool of which another is on; that is returned.
@@ -67,8 +91,8 @@ func (s *Service) checkRebuild(ctx context.Context, r PoolRebuildRequest) (on Jo
 	if err != nil {
 		return Job{}, err
 	}
-	if !e.Configured && r.Policy == "" {
-		return Job{}, Errorf(CodeInvalidConfig, "the configuration of the pool is lost, and there is no copy of it; say its policy and fold_case, as it was made with")
+	if err := r.checkConfig(e); err != nil {
+		return Job{}, err
 	}
 	err = s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
 		if j.Kind == JobRebuild && j.Pool == r.Pool && on.ID == "" {

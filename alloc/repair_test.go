@@ -272,7 +272,9 @@ func TestARebuildThatCannotBeIsRefused(t *testing.T) {
 		{alloc.PoolRebuildRequest{Pool: "nothing"}, alloc.CodePoolNotFound},
 		{alloc.PoolRebuildRequest{Pool: pool}, alloc.CodeInvalidConfig},
 		{alloc.PoolRebuildRequest{Pool: pool, Policy: "purple"}, alloc.CodeInvalidConfig},
-		{alloc.PoolRebuildRequest{Pool: pool, Policy: alloc.PolicyKeep, Why: " x"}, alloc.CodeInvalidRequest},
+		{alloc.PoolRebuildRequest{Pool: pool, Policy: alloc.PolicyKeep}, alloc.CodeInvalidConfig},
+		{alloc.PoolRebuildRequest{Pool: pool, FoldCase: new(false)}, alloc.CodeInvalidConfig},
+		{alloc.PoolRebuildRequest{Pool: pool, Policy: alloc.PolicyKeep, FoldCase: new(false), Why: " x"}, alloc.CodeInvalidRequest},
 	} {
 		_, err := m.RebuildPool(m.ctx, c.r)
 		wantCode(t, err, c.want)
@@ -280,12 +282,19 @@ func TestARebuildThatCannotBeIsRefused(t *testing.T) {
 	if jobs, err := m.model.ListJobs(t.Context(), "", 10); err != nil || len(jobs) > 0 {
 		t.Errorf("there are jobs: %+v, %v", jobs, err)
 	}
-	if _, err := m.RebuildPool(m.ctx, alloc.PoolRebuildRequest{Pool: pool, Policy: alloc.PolicyKeep}); err != nil {
+	if _, err := m.RebuildPool(m.ctx, alloc.PoolRebuildRequest{Pool: pool, Policy: alloc.PolicyKeep, FoldCase: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	m.deliver(t)
-	if p, err := m.model.Pool(t.Context(), pool); err != nil || p.Config.Policy != alloc.PolicyKeep {
+	if p, err := m.model.Pool(t.Context(), pool); err != nil || p.Config.Policy != alloc.PolicyKeep || !p.Config.FoldCase {
 		t.Errorf("the pool is %+v, %v", p, err)
+	}
+	for _, r := range []alloc.PoolRebuildRequest{{Pool: pool, Policy: alloc.PolicyForget}, {Pool: pool, FoldCase: new(false)}} {
+		_, err := m.RebuildPool(m.ctx, r) // it is known, and is another
+		wantCode(t, err, alloc.CodeInvalidConfig)
+	}
+	if _, err := m.RebuildPool(m.ctx, alloc.PoolRebuildRequest{Pool: pool, Policy: alloc.PolicyKeep, FoldCase: new(true)}); err != nil {
+		t.Errorf("what is known, said again: %v", err)
 	}
 	must(t, m.model.SetPoolState, pool, alloc.PoolDeleted)
 	_, err := m.RebuildPool(m.ctx, alloc.PoolRebuildRequest{Pool: pool})

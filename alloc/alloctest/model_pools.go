@@ -168,7 +168,10 @@ func (m *Model) ListPools(ctx context.Context, after alloc.PoolName, limit int) 
 		for _, name := range page(d.pools, after, limit) {
 			p := d.pools[name]
 			pool := p.Pool
-			if p.lost && pool.State != alloc.PoolDeleted {
+			switch {
+			case p.lost && p.uncopied:
+				pool = alloc.Pool{Name: name, State: alloc.PoolDamaged}
+			case p.lost && pool.State != alloc.PoolDeleted:
 				pool.State = alloc.PoolDamaged
 			}
 			pools = append(pools, pool)

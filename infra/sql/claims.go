@@ -64,9 +64,10 @@ func (s *Store) claim(t *tx, o alloc.ClaimOrder, metadata *string) (alloc.Claim,
 	return c, err
 }
 
-// The statements of a claim. Both find their rows in the index of free ones, oldest first.
+// The statements of a claim. Both find their rows in the index of free ones, oldest first. One that was made free by hand and has its
+// owner's token still is nobody else's.
 const (
-	freeRows = `SELECT n FROM ids WHERE pool = $1 AND state = 'free' ORDER BY n LIMIT $2`
+	freeRows = `SELECT n FROM ids WHERE pool = $1 AND state = 'free' AND token IS NULL ORDER BY n LIMIT $2`
 	takeRows = `UPDATE ids SET state = $3, token = $4, client = $5, owner = $6, metadata = $7, taken = $8, hold_until = $9, forget_at = $10
 		WHERE n IN (` + freeRows + `) RETURNING id`
 )

@@ -298,6 +298,18 @@ func TestSchema4ComesThrough(t *testing.T) {
 	wantCode(t, second(s.Lease(t.Context(), alloc.LeaseOrder{Sequence: "frozen", Count: 1})), alloc.CodeSequenceStopped)
 }
 
+// An ID that was made free by hand, with its owner's token on it still, is given to nobody else.
+func TestAFreeIDWithAnOwnerIsNobodys(t *testing.T) {
+	s, path := storeOn(t)
+	filled(t, s, "p", 2)
+	c := claimed(t, s, one("p"))
+	past(t, path, "ids", `UPDATE ids SET state = 'free' WHERE id = $1`, c.IDs[0])
+	if next := claimed(t, s, one("p")); next.IDs[0] == c.IDs[0] {
+		t.Errorf("%s was handed out twice", c.IDs[0])
+	}
+	wantCode(t, second(s.Claim(t.Context(), one("p"))), alloc.CodePoolExhausted)
+}
+
 // By hand nothing that was made is removed, and no name or number goes to another.
 func TestSchemaKeepsNames(t *testing.T) {
 	s, path := storeOn(t)

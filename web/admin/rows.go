@@ -19,6 +19,8 @@ const lowShare = 0.1
 func poolState(s alloc.PoolStatus) templates.State {
 	l, r := s.Level, s.Refill
 	switch {
+	case s.Pool.State == alloc.PoolDamaged:
+		return templates.State{Tone: templates.ToneBad, Text: string(s.Pool.State)}
 	case s.LevelError != nil:
 		return templates.State{Tone: templates.ToneBad, Text: "level unknown"}
 	case s.Pool.State != alloc.PoolActive:

@@ -184,6 +184,14 @@ func orNull(f field, isNull func()) field {
 	}}
 }
 
+// maybe reads a flag that may be left open, which false is not.
+func maybe(name string, to **bool) field {
+	return field{name, func(value []byte) error {
+		*to = new(bool)
+		return flag(name, *to).read(value)
+	}}
+}
+
 // object reads an object with members of its own, or null for none. The names of its fields have its own before them, with
 // a dot between: so a refusal says where in the body it is.
 func object[T any, P body[T]](name string, to **T) field {

@@ -139,7 +139,7 @@ func (a api) preview(ctx context.Context, q request, c poolConfig) (answer, erro
 
 // The columns of a list of pools that say how they are filled.
 var fillColumns = []column[poolAnswer]{
-	{"generator", func(p poolAnswer) string { return string(p.Config.Generator.config().Kind) }},
+	configColumn("generator", func(c poolConfig) string { return string(c.Generator.config().Kind) }),
 	markColumn("low", func(m alloc.Marks) int64 { return int64(m.Low) }),
 	markColumn("target", func(m alloc.Marks) int64 { return int64(m.Target) }),
 	markColumn("low_hours", func(m alloc.Marks) int64 { return int64(m.LowHours) }),
@@ -148,10 +148,10 @@ var fillColumns = []column[poolAnswer]{
 
 // markColumn is empty where the mark is none.
 func markColumn(name string, value func(alloc.Marks) int64) column[poolAnswer] {
-	return column[poolAnswer]{name, func(p poolAnswer) string {
-		if n := value(p.Config.Refill.marks()); n != 0 {
+	return configColumn(name, func(c poolConfig) string {
+		if n := value(c.Refill.marks()); n != 0 {
 			return strconv.FormatInt(n, 10)
 		}
 		return ""
-	}}
+	})
 }

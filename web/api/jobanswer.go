@@ -36,18 +36,21 @@ type jobAnswer struct {
 
 // specAnswer is what else the job was asked for.
 type specAnswer struct {
-	Sample   int                 `json:"sample,omitzero"`    // of an audit: percent
-	Since    time.Time           `json:"since,omitzero"`     // of a log
-	Point    time.Time           `json:"point,omitzero"`     // of a restore
-	Source   alloc.RestoreSource `json:"source,omitzero"`    // of a restore
-	AtMost   alloc.Count         `json:"at_most,omitzero"`   // of a restore
-	Policy   alloc.Policy        `json:"policy,omitzero"`    // of a pool's rebuild
-	FoldCase bool                `json:"fold_case,omitzero"` // of a pool's rebuild
+	Sample   int                 `json:"sample,omitzero"`     // of an audit: percent
+	Since    time.Time           `json:"since,omitzero"`      // of a log
+	Point    time.Time           `json:"point,omitzero"`      // of a restore
+	Source   alloc.RestoreSource `json:"source,omitzero"`     // of a restore
+	AtMost   alloc.Count         `json:"at_most,omitzero"`    // of a restore
+	Policy   alloc.Policy        `json:"policy,omitzero"`     // of a pool's rebuild
+	FoldCase *bool               `json:"fold_case,omitempty"` // with policy
 }
 
 func newSpecAnswer(j alloc.Job) specAnswer {
 	s := j.Spec
-	a := specAnswer{Sample: s.Sample, Source: s.Source, AtMost: s.AtMost, Policy: s.Policy, FoldCase: s.FoldCase}
+	a := specAnswer{Sample: s.Sample, Source: s.Source, AtMost: s.AtMost, Policy: s.Policy}
+	if s.Policy != "" {
+		a.FoldCase = &s.FoldCase
+	}
 	if j.Kind == alloc.JobRestore {
 		a.Point = utc(s.Since)
 	} else {

@@ -46,9 +46,9 @@ func (b *poolConfig) config() alloc.PoolConfig {
 type poolAnswer struct {
 	Name    alloc.PoolName  `json:"name"`
 	State   alloc.PoolState `json:"state"`
-	Version alloc.Version   `json:"version"`
-	Created time.Time       `json:"created_at"`
-	Config  poolConfig      `json:"config"`
+	Version alloc.Version   `json:"version,omitzero"` // this and the next two are absent from a damaged one where they are lost
+	Created time.Time       `json:"created_at,omitzero"`
+	Config  *poolConfig     `json:"config,omitempty"`
 
 	Level      *levelAnswer  `json:"level,omitempty"`       // where it was read
 	LevelError *partialError `json:"level_error,omitempty"` // instead of a level that could not be read
@@ -82,7 +82,11 @@ type partialError struct {
 }
 
 func newPoolAnswer(p alloc.Pool) poolAnswer {
-	return poolAnswer{Name: p.Name, State: p.State, Version: p.Version, Created: utc(p.Created), Config: newPoolConfig(p.Config)}
+	a := poolAnswer{Name: p.Name, State: p.State, Version: p.Version, Created: utc(p.Created)}
+	if p.State != alloc.PoolDamaged || p.Config != (alloc.PoolConfig{}) {
+		a.Config = new(newPoolConfig(p.Config))
+	}
+	return a
 }
 
 func newPoolStatus(ctx context.Context, s alloc.PoolStatus) poolAnswer {
@@ -148,14 +152,19 @@ type poolsAnswer struct {
 var poolColumns = slices.Concat([]column[poolAnswer]{
 	{"name", func(p poolAnswer) string { return string(p.Name) }},
 	{"state", func(p poolAnswer) string { return string(p.State) }},
-	{"version", func(p poolAnswer) string { return decimal(p.Version) }},
+	{"version", func(p poolAnswer) string {
+		if p.Version == 0 {
+			return ""
+		}
+		return decimal(p.Version)
+	}},
 	{"created_at", func(p poolAnswer) string { return when(p.Created) }},
-	{"description", func(p poolAnswer) string { return p.Config.Description }},
-	{"policy", func(p poolAnswer) string { return string(p.Config.Policy) }},
-	{"fold_case", func(p poolAnswer) string { return strconv.FormatBool(p.Config.FoldCase) }},
-	{"max_batch", func(p poolAnswer) string { return decimal(p.Config.MaxBatch) }},
-	{"on_release", func(p poolAnswer) string { return string(p.Config.OnRelease) }},
-	{"require_key", func(p poolAnswer) string { return strconv.FormatBool(p.Config.RequireKey) }},
+	configColumn("description", func(c poolConfig) string { return c.Description }),
+	configColumn("policy", func(c poolConfig) string { return string(c.Policy) }),
+	configColumn("fold_case", func(c poolConfig) string { return strconv.FormatBool(c.FoldCase) }),
+	configColumn("max_batch", func(c poolConfig) string { return decimal(c.MaxBatch) }),
+	configColumn("on_release", func(c poolConfig) string { return string(c.OnRelease) }),
+	configColumn("require_key", func(c poolConfig) string { return strconv.FormatBool(c.RequireKey) }),
 }, fillColumns, []column[poolAnswer]{
 	levelColumn("available", func(l levelAnswer) string { return decimal(l.Available) }),
 	levelColumn("seeded", func(l levelAnswer) string { return decimal(l.Seeded) }),
@@ -171,6 +180,16 @@ var poolColumns = slices.Concat([]column[poolAnswer]{
 	refillColumn("refill_dry", func(r refillStatus) string { return r.Dry }),
 	errorColumn("refill_error", func(p poolAnswer) *partialError { return p.RefillError }),
 })
+
+// configColumn is empty where the configuration is not known.
+func configColumn(name string, value func(poolConfig) string) column[poolAnswer] {
+	return column[poolAnswer]{name, func(p poolAnswer) string {
+		if p.Config == nil {
+			return ""
+		}
+		return value(*p.Config)
+	}}
+}
 
 // errorColumn is the code of what could not be read; empty where nothing failed.
 func errorColumn(name string, of func(poolAnswer) *partialError) column[poolAnswer] {

@@ -107,7 +107,16 @@ func TestAPoolWithoutConfigurationIsRebuilt(t *testing.T) {
 	if e := w.must(200, "GET", "/v1/pools/p/evidence", "").Body.String(); !strings.Contains(e, `"configured":false`) || strings.Contains(e, `"config"`) || strings.Contains(e, `"state"`) {
 		t.Errorf("nothing is left: %s", e)
 	}
-	refusedBy(t, w.do("POST", "/v1/pools/p/rebuild", `{"confirm": "p"}`), alloc.CodeInvalidConfig)
+	listed := w.must(200, "GET", "/v1/pools", "").Body.String()
+	if !strings.Contains(listed, `"name":"p","state":"damaged","level_error":{"code":"pool_damaged"`) {
+		t.Errorf("in the list: %s", listed)
+	}
+	if got := w.must(200, "GET", "/v1/pools?format=csv", "").Body.String(); !strings.Contains(got, "\np,damaged,,,,,,,,,,") {
+		t.Errorf("in the list as CSV: %s", got)
+	}
+	for _, unsaid := range []string{``, `, "policy": "forget"`, `, "fold_case": true`} {
+		refusedBy(t, w.do("POST", "/v1/pools/p/rebuild", `{"confirm": "p"`+unsaid+`}`), alloc.CodeInvalidConfig)
+	}
 	got := w.must(202, "POST", "/v1/pools/p/rebuild", `{"confirm": "p", "policy": "forget", "fold_case": true}`).Body.String()
 	if !strings.Contains(got, `"policy":"forget","fold_case":true`) {
 		t.Errorf("the job does not say what was asked for: %s", got)
@@ -115,6 +124,9 @@ func TestAPoolWithoutConfigurationIsRebuilt(t *testing.T) {
 	w.ended(read[recoveryJob](t, strings.NewReader(got)).ID)
 	if p := w.must(200, "GET", "/v1/pools/p", "").Body.String(); !strings.Contains(p, `"policy":"forget","fold_case":true`) {
 		t.Errorf("rebuilt: %s", p)
+	}
+	for _, other := range []string{`"policy": "keep"`, `"fold_case": false`, `"policy": "forget", "fold_case": false`} { // of a pool that has its own
+		refusedBy(t, w.do("POST", "/v1/pools/p/rebuild", `{"confirm": "p", `+other+`}`), alloc.CodeInvalidConfig)
 	}
 }
 

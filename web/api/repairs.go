@@ -40,12 +40,12 @@ func (a api) poolEvidence(ctx context.Context, q request) (answer, error) {
 type poolRebuildBody struct {
 	Why      string       `json:"why"`
 	Confirm  string       `json:"confirm"`
-	Policy   alloc.Policy `json:"policy"` // "" for not said
-	FoldCase bool         `json:"fold_case"`
+	Policy   alloc.Policy `json:"policy"`    // "" for not said
+	FoldCase *bool        `json:"fold_case"` // nil for not said
 }
 
 func (b *poolRebuildBody) fields() []field {
-	return []field{text("why", &b.Why), text("confirm", &b.Confirm), text("policy", &b.Policy), flag("fold_case", &b.FoldCase)}
+	return []field{text("why", &b.Why), text("confirm", &b.Confirm), text("policy", &b.Policy), maybe("fold_case", &b.FoldCase)}
 }
 
 // rebuildPool makes a job that rebuilds the pool, or answers with the one that does it already.

@@ -149,6 +149,7 @@ const (
 // Defines values for PoolState.
 const (
 	PoolStateActive   PoolState = "active"
+	PoolStateDamaged  PoolState = "damaged"
 	PoolStateDeleted  PoolState = "deleted"
 	PoolStateDraining PoolState = "draining"
 	PoolStatePaused   PoolState = "paused"
@@ -739,7 +740,8 @@ type Evidence struct {
 	// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 	Rebuilding *JobID `json:"rebuilding,omitempty"`
 
-	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
+	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good; *damaged*, in lists alone: it has lost what
+	// says what it is, and hands out nothing until it is rebuilt.
 	State *PoolState `json:"state,omitempty"`
 
 	// Version Counts the changes of a configuration, from 1.
@@ -1206,6 +1208,43 @@ type Level struct {
 	Seeded int64 `json:"seeded"`
 }
 
+// ListedPool A pool. Of a *damaged* one `version`, `created_at` and `config` are absent where they are lost.
+//
+// Examples: {"level_error":{"code":"pool_damaged","detail":"the pool has lost a part of its data"},"name":"vouchers","state":"damaged"}
+type ListedPool struct {
+	// Config The configuration, whole.
+	Config *StoredPoolConfig `json:"config,omitempty"`
+
+	// CreatedAt When the pool was made.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Level How full a pool is, where it was read. `available` is current; the other counts are those of `counted_at`.
+	Level *Level `json:"level,omitempty"`
+
+	// LevelError Stands for the part of an answer that could not be read.
+	LevelError *PartialError `json:"level_error,omitempty"`
+
+	// Name 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Name Name `json:"name"`
+
+	// RefillError Stands for the part of an answer that could not be read.
+	RefillError *PartialError `json:"refill_error,omitempty"`
+
+	// RefillStatus Of a pool with marks whose level could be read.
+	//
+	// Examples: {"filling":true,"low":true}
+	RefillStatus *RefillStatus `json:"refill_status,omitempty"`
+
+	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good; *damaged*, in lists alone: it has lost what
+	// says what it is, and hands out nothing until it is rebuilt.
+	State PoolState `json:"state"`
+
+	// Version Counts the changes of a configuration, from 1.
+	Version *Version `json:"version,omitempty"`
+}
+
 // LogRequest defines model for LogRequest.
 type LogRequest struct {
 	// Since What was taken before is left out, unless it is held or on its way back; left out, nothing is.
@@ -1446,7 +1485,8 @@ type Pool struct {
 	// Examples: {"filling":true,"low":true}
 	RefillStatus *RefillStatus `json:"refill_status,omitempty"`
 
-	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
+	// State *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good; *damaged*, in lists alone: it has lost what
+	// says what it is, and hands out nothing until it is rebuilt.
 	State PoolState `json:"state"`
 
 	// Version Counts the changes of a configuration, from 1.
@@ -1503,7 +1543,7 @@ type PoolList struct {
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
 
 	// Pools The pools of this page.
-	Pools []Pool `json:"pools"`
+	Pools []ListedPool `json:"pools"`
 }
 
 // PoolRebuildRequest defines model for PoolRebuildRequest.
@@ -1513,7 +1553,7 @@ type PoolRebuildRequest struct {
 	// Examples: vouchers
 	Confirm Name `json:"confirm"`
 
-	// FoldCase With `policy`: IDs were brought to lower case.
+	// FoldCase With `policy`, and without a default: whether IDs were brought to lower case.
 	FoldCase *bool `json:"fold_case,omitempty"`
 
 	// Policy Of a pool whose configuration is lost: what becomes of a claimed ID, as it was.
@@ -1528,7 +1568,8 @@ type PoolRebuildRequest struct {
 // PoolRebuildRequestPolicy Of a pool whose configuration is lost: what becomes of a claimed ID, as it was.
 type PoolRebuildRequestPolicy string
 
-// PoolState *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good.
+// PoolState *active*; *paused*: claims are refused; *draining*: new IDs are refused; *deleted*: for good; *damaged*, in lists alone: it has lost what
+// says what it is, and hands out nothing until it is rebuilt.
 type PoolState string
 
 // Position A number of a sequence, or the one after its last, 0 to 2^63.
@@ -2609,6 +2650,10 @@ type Tally struct {
 
 	// Lost IDs that were listed and are gone; a rebuild retires them.
 	Lost *int64 `json:"lost,omitempty"`
+
+	// Missing IDs that were counted as seeded and are gone with all that listed them; absent for none. Nobody can name them, and from this rebuild on they count
+	// no more: who seeds one again hands it out again, also if it was taken.
+	Missing *int64 `json:"missing,omitempty"`
 
 	// NotCarried IDs or leases that were not carried forward for another reason, which the result says in a line for each.
 	NotCarried *int64 `json:"not_carried,omitempty"`
@@ -4529,7 +4574,8 @@ type ClientInterface interface {
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
 	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// change it: what differs from it is refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4542,7 +4588,8 @@ type ClientInterface interface {
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
 	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// change it: what differs from it is refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6057,7 +6104,8 @@ func (c *Client) PreviewPool(ctx context.Context, pool PoolInPath, body PreviewP
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
 // An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// change it: what differs from it is refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6080,7 +6128,8 @@ func (c *Client) RebuildPoolWithBody(ctx context.Context, pool PoolInPath, param
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
 // An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// change it: what differs from it is refused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11468,7 +11517,8 @@ type ClientWithResponsesInterface interface {
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
 	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// change it: what differs from it is refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11481,7 +11531,8 @@ type ClientWithResponsesInterface interface {
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
 	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// change it: what differs from it is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16145,7 +16196,8 @@ func (c *ClientWithResponses) PreviewPoolWithResponse(ctx context.Context, pool 
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
 // An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// change it: what differs from it is refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16164,7 +16216,8 @@ func (c *ClientWithResponses) RebuildPoolWithBodyWithResponse(ctx context.Contex
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
 // An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case` are for a pool whose configuration is lost as well: *evidence* says so.
+// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// change it: what differs from it is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
