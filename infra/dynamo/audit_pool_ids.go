@@ -24,6 +24,7 @@ const (
 func (a *auditing) scan(ctx context.Context) error {
 	begun, met := a.s.now(), 0
 	for range stepRounds {
+		read := a.s.now() // no later than what the items say was so: a process may stand still after it
 		items, err := a.round(ctx)
 		if err != nil {
 			return err
@@ -31,7 +32,7 @@ func (a *auditing) scan(ctx context.Context) error {
 		if a.Phase == auditRecount {
 			err = a.recount(ctx, items)
 		} else {
-			err = a.judge(ctx, items)
+			err = a.judge(ctx, items, read)
 		}
 		if err != nil {
 			return err
@@ -86,10 +87,9 @@ type ofID struct {
 	it Item
 }
 
-// judge looks at IDs, counts them, and gathers those of which more has to be known.
-func (a *auditing) judge(ctx context.Context, items []Item) error {
+// judge looks at IDs that were read after the time, counts them, and gathers those of which more has to be known.
+func (a *auditing) judge(ctx context.Context, items []Item, read time.Time) error {
 	var coming, keyed []ofID
-	now := a.s.now()
 	for _, it := range items {
 		o := ofID{listing{a.idOf(it), it.Int(AttrGeneration)}, it}
 		a.Latest = max(a.Latest, it.Int(AttrTaken))
@@ -103,7 +103,7 @@ func (a *auditing) judge(ctx context.Context, items []Item) error {
 		case loose(it):
 			a.Met, a.Loose = a.Met+1, a.Loose+1
 			continue
-		case state == StateForgotten, expired(it, now):
+		case state == StateForgotten, expired(it, read):
 			continue
 		case state == StateFree:
 			a.ids = append(a.ids, candidateFree+o.String())
@@ -119,7 +119,7 @@ func (a *auditing) judge(ctx context.Context, items []Item) error {
 			keyed = append(keyed, o)
 		}
 	}
-	if err := a.returns(ctx, coming); err != nil {
+	if err := a.returns(ctx, coming, read); err != nil {
 		return err
 	}
 	return a.keys(ctx, keyed)
@@ -163,15 +163,14 @@ func damaged(it Item) string {
 
 // returns looks at IDs that are held or on their way back. What lacks its return item is read again after that was seen: one that is
 // returning still has lost it. A hold may be in the hands of its owner in this moment, or wait for a sweep to meet its listing.
-func (a *auditing) returns(ctx context.Context, coming []ofID) error {
+func (a *auditing) returns(ctx context.Context, coming []ofID, read time.Time) error {
 	if a.Deleted || len(coming) == 0 {
 		return nil
 	}
-	now := a.s.now()
 	keys := make([]Key, len(coming))
 	for i, o := range coming {
 		keys[i] = returnKey(a.pool, o.listing)
-		if end := fromMilli(o.it.Int(AttrHoldEnd)); o.it.Str(AttrState) == StateHeld && end.Add(overdueAfter).Before(now) {
+		if end := fromMilli(o.it.Int(AttrHoldEnd)); o.it.Str(AttrState) == StateHeld && end.Add(overdueAfter).Before(read) {
 			a.find(alloc.FindOverdueHold, string(o.id), alloc.RemedySweep, "its hold has ended at %s, and it has not come back", end.Format(time.RFC3339))
 		}
 	}

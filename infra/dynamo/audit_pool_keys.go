@@ -32,13 +32,14 @@ type keyFault struct {
 // keys holds IDs that were taken with a key against the records of their keys. A record names all that its token owns, from before it owns it until
 // it expires. Each record is read after the ID, and then the ID again, which must be its owner's still.
 func (a *auditing) keys(ctx context.Context, keyed []ofID) error {
+	read := a.s.now()
 	records, err := a.records(ctx, keyed)
 	if err != nil {
 		return err
 	}
 	var faults []keyFault
 	for _, o := range keyed {
-		f, err := a.keyFault(ctx, o, records[o.it.Str(AttrKey)])
+		f, err := a.keyFault(ctx, o, records[o.it.Str(AttrKey)], read)
 		if err != nil {
 			return err
 		}
@@ -86,8 +87,8 @@ func (a *auditing) records(ctx context.Context, keyed []ofID) (map[string]Item, 
 	return records, err
 }
 
-// keyFault says what is wrong with the record of an ID's key.
-func (a *auditing) keyFault(ctx context.Context, o ofID, it Item) (keyFault, error) {
+// keyFault says what is wrong with the record of an ID's key, which was read after the time.
+func (a *auditing) keyFault(ctx context.Context, o ofID, it Item, read time.Time) (keyFault, error) {
 	now := a.now()
 	fault := func(why string) (keyFault, error) { return keyFault{o, alloc.FindKey, alloc.RemedyNone, why}, nil }
 	kept := now.Before(fromMilli(o.it.Int(AttrTaken)).Add(alloc.KeyRetention - keyMargin))
@@ -110,7 +111,7 @@ func (a *auditing) keyFault(ctx context.Context, o ofID, it Item) (keyFault, err
 	case r.state == RecordVoid:
 		return a.givenUp(ctx, o, r)
 	}
-	return a.unheard(ctx, o, r)
+	return a.unheard(ctx, o, r, read)
 }
 
 // givenUp looks at an ID of a claim that was given up: its record's return item stays until the record has failed.
@@ -131,8 +132,8 @@ func (a *auditing) givenUp(ctx context.Context, o ofID, r *record) (keyFault, er
 
 // unheard looks at an ID whose key counts no more. Who has answered its claim had all that the record names: where something of it was
 // never had, nobody was answered, and nobody will be.
-func (a *auditing) unheard(ctx context.Context, o ofID, r *record) (keyFault, error) {
-	expired := r.expires > 0 && time.Unix(r.expires, 0).Add(keyMargin).Before(a.s.now())
+func (a *auditing) unheard(ctx context.Context, o ofID, r *record, read time.Time) (keyFault, error) {
+	expired := r.expires > 0 && time.Unix(r.expires, 0).Add(keyMargin).Before(read)
 	if !expired || a.Forgets || r.state != RecordLive || o.it.Str(AttrState) != StateClaimed {
 		return keyFault{}, nil
 	}

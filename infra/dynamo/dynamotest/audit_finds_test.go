@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -417,5 +418,29 @@ func TestTheAuditByAClockThatStoodStillFindsNothing(t *testing.T) {
 		if found, _ := s.findings(100); len(found) > 0 {
 			t.Errorf("%s: %s", what, words(found))
 		}
+	}
+}
+
+// A process may stand still for hours between a read and what it makes of it: it judges by the time of the read.
+func TestTheAuditOfAProcessThatStoodStillFindsNothing(t *testing.T) {
+	s := newAuditStage(t, 100, alloc.PoolConfig{})
+	s.claim(heldOrder(3, time.Hour))
+	frozen := Through(func(ctx context.Context, c Call) Answer {
+		got := c.Do(ctx, s.mem)
+		if c.Op == OpScan {
+			s.clock.Advance(2 * time.Hour)
+			s.sweep()
+		}
+		return got
+	})
+	open := func() alloc.Store {
+		store, err := dynamo.New(dynamo.Config{Table: frozen, Now: s.clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	if found, _, err := auditWith(t, open, "frozen", 100, nil); err != nil || len(found) > 0 {
+		t.Errorf("%v, %s", err, words(found))
 	}
 }
