@@ -11,7 +11,7 @@ import (
 
 // The rebuild of a pool, audits, logs and restores.
 var repairOperations = map[string]operation{
-	"PoolEvidence": {need: alloc.ActionManage, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+	"PoolEvidence": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.PoolEvidence(ctx, pool)
 		return err
 	}},

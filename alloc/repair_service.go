@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// PoolEvidence tells how a pool is at a glance. Needs ActionManage. CodePoolNotFound, CodePoolDeleted; a head that is lost is no error.
+// PoolEvidence tells how a pool is at a glance: no ID of it and no token. Needs ActionRead. CodePoolNotFound, CodePoolDeleted; a head that is lost is no error.
 func (s *Service) PoolEvidence(ctx context.Context, pool PoolName) (PoolEvidence, error) {
-	if _, err := s.admit(ctx, ActionManage, string(pool)); err != nil {
+	if _, err := s.admit(ctx, ActionRead, string(pool)); err != nil {
 		return PoolEvidence{}, err
 	}
 	return s.poolEvidence(ctx, pool)

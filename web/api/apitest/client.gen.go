@@ -4459,7 +4459,7 @@ type ClientInterface interface {
 
 	// GetEvidence The condition of a pool at a glance
 	//
-	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
+	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. Needs the action *read* on the pool.
 	//
 	// Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
 	GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5889,7 +5889,7 @@ func (c *Client) DrainPool(ctx context.Context, pool PoolInPath, params *DrainPo
 
 // GetEvidence The condition of a pool at a glance
 //
-// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
+// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. Needs the action *read* on the pool.
 //
 // Corresponds with GET /v1/pools/{pool}/evidence (the `GetEvidence` operationId).
 func (c *Client) GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11394,7 +11394,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetEvidenceWithResponse The condition of a pool at a glance
 	//
-	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
+	// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. Needs the action *read* on the pool.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16013,7 +16013,7 @@ func (c *ClientWithResponses) DrainPoolWithResponse(ctx context.Context, pool Po
 
 // GetEvidenceWithResponse The condition of a pool at a glance
 //
-// What is seen to be lost or damaged, without looking at each ID; an *audit* does that.
+// What is seen to be lost or damaged, without looking at each ID; an *audit* does that. Needs the action *read* on the pool.
 //
 // Returns a wrapper object for the known response body format(s).
 //
