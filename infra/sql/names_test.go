@@ -77,7 +77,7 @@ func wantLost(t *testing.T, s *Store, pool alloc.PoolName, first alloc.ClaimOrde
 		"settle": second(s.Settle(t.Context(), alloc.SettleOrder{Pool: pool, Event: alloc.EventRelease, IDs: []alloc.ID{"id-00000"}, Token: "t"})),
 		"seed":   second(s.Seed(t.Context(), alloc.SeedBatch{Pool: pool, Job: "j", IDs: []alloc.ID{"new"}})),
 		"sweep":  second(s.Sweep(t.Context(), pool)),
-		"carry":  second(s.Carry(t.Context(), pool, []alloc.IDRecord{{ID: "new", State: alloc.StateRetired}})),
+		"carry":  second(s.Carry(t.Context(), pool, time.Time{}, []alloc.IDRecord{{ID: "new", State: alloc.StateRetired}})),
 		"walk":   walked(s.WalkIDs(t.Context(), pool, "", "", 10)),
 		"look":   second(s.Inspect(t.Context(), pool, "id-00000")),
 	} {
