@@ -23,14 +23,14 @@ func TestSchemaKeepsItsExceptionsNarrow(t *testing.T) {
 	wantAllowed(t, path, map[string]bool{
 		// What a carry may do with an ID, and only as one.
 		`UPDATE ids SET carried = carried + 1, state = 'retired', token = '' WHERE id = 'id-00000'`:                 true,
-		`UPDATE ids SET carried = carried + 1, state = 'claimed', generation = 3, token = 'u' WHERE id = 'retired'`: true,
+		`UPDATE ids SET carried = carried + 1, state = 'claimed', generation = 3, token = 'u' WHERE id = 'retired'`: false, // for good
 		`UPDATE ids SET carried = carried + 1, state = 'retired' WHERE id = 'returning'`:                            true,
 		`UPDATE ids SET carried = carried + 1, state = 'returning', hold_until = NULL WHERE id = 'held'`:            true,
 		`UPDATE ids SET state = 'retired' WHERE id = 'returning'`:                                                   false, // it is none
 		`UPDATE ids SET state = 'claimed', generation = 3, token = 'u' WHERE id = 'retired'`:                        false,
 		`UPDATE ids SET carried = carried + 1, state = 'claimed', token = 'u' WHERE id = 'held'`:                    false, // away from its holder
 		`UPDATE ids SET carried = carried + 1, state = 'retired', token = 'u' WHERE id = 'claimed'`:                 false,
-		`UPDATE ids SET carried = carried + 1, state = 'retired', token = '' WHERE id = 'returning'`:                false,
+		`UPDATE ids SET carried = carried + 1, state = 'retired', token = '' WHERE id = 'returning'`:                true, // it is nobody's
 		`UPDATE ids SET carried = carried + 1, token = 'u' WHERE id = 'claimed'`:                                    false,
 		`UPDATE ids SET carried = carried + 1, state = 'claimed' WHERE id = 'retired'`:                              false, // back
 		`UPDATE ids SET carried = carried + 1, state = 'claimed', generation = 0 WHERE id = 'returning'`:            false,
