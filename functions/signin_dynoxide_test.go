@@ -86,6 +86,7 @@ func (s *system) signIn(t *testing.T) {
 	if got := p.send(200, "GET", "/pools", ""); !strings.Contains(got.Body, "jane.doe · viewer") && !strings.Contains(got.Body, "jane.doe@example.com · viewer") {
 		t.Error("the page does not say who is signed in")
 	}
+	p.send(200, "GET", "/", "")
 	p.send(409, "POST", "/pools/p/pause", "plan=x") // without a plan
 	secret := p.cookies["__Host-idpool"]
 	p.send(303, "POST", "/signout", "")
