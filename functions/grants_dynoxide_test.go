@@ -160,7 +160,7 @@ func (s *system) managePools(t *testing.T) {
 		call(t, s.admin, 200, httpEvent("POST", path("pools/used/%s", step), ""))
 	}
 	call(t, s.admin, 200, httpEvent("DELETE", path("pools/gone"), ""))
-	for _, p := range []string{"/", "/v1/pools", "/v1/pools/used", "/v1/audit"} {
+	for _, p := range []string{"/v1/pools", "/v1/pools/used", "/v1/audit"} {
 		call(t, s.admin, 200, httpEvent("GET", p, ""))
 	}
 	call(t, s.admin, 200, httpEvent("POST", path("tend"), ""))

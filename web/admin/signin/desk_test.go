@@ -125,7 +125,7 @@ func (h *house) spoiled(next http.Handler) http.Handler {
 		next.ServeHTTP(kept, r)
 		maps.Copy(w.Header(), kept.Header())
 		w.WriteHeader(kept.Code)
-		io.WriteString(w, h.spoil(kept.Body.String())) //nolint:errcheck // the dashboard will tell
+		io.WriteString(w, h.spoil(kept.Body.String()))
 	})
 }
 
