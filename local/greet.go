@@ -49,6 +49,14 @@ func (g greeting) Unused() string {
 	return g.settings.data + " also has data of " + g.unused + ", which is not used now: IDs handed out there are not known here"
 }
 
+// Schedule says that nothing is done by itself; "" where it is.
+func (g greeting) Schedule() string {
+	if g.settings.refillEvery != 0 {
+		return ""
+	}
+	return "off, by -refill-every 0: no hold ends, nothing released comes back and no pool is filled until the next start without it"
+}
+
 // Network says who else can ask; "" where nobody can.
 func (g greeting) Network() string {
 	if isLoopback(g.addr.String()) {
@@ -107,6 +115,9 @@ var greetingText = template.Must(template.New("greeting").Parse(`idpool is ready
   store      {{.Store}}
 {{- with .Unused}}
   warning    {{.}}
+{{- end}}
+{{- with .Schedule}}
+  schedule   {{.}}
 {{- end}}
   dashboard  {{.Base}}/ ({{.Page}})
   token      {{.Token}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // refillSeen is what a run of the schedule says of refills.
@@ -67,6 +68,38 @@ func TestC38ManyRefillsAndSeedsEndAtTheTarget(t *testing.T) {
 			t.Errorf("level %+v, want the target again after %d claims", level, len(seen))
 		}
 	})
+}
+
+// TestWithoutScheduleNothingComesBack: a hold that ended while the program was down does not come back, nor is a pool filled, before
+// somebody asks for it.
+func TestWithoutScheduleNothingComesBack(t *testing.T) {
+	e := newSQLite(t)
+	p := launch(t, append(e.flags(), "-refill-every", "0")...)
+	must[any](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/filled", body: `{"generator": {"kind": "ulid"}, "refill": {"low": 5, "target": 10}}`})
+	must[any](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p"})
+	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/seed", body: "ONE\n", contentType: "text/plain"})
+	must[any](t, p, http.StatusCreated, request{method: "POST", path: "/v1/pools/p/claims", body: `{"hold": 1}`})
+	time.Sleep(1100 * time.Millisecond) // no clock of the program can be turned
+	p.end(t)
+	if told := p.output(); !strings.Contains(told, "schedule   off") {
+		t.Errorf("the program does not say that the schedule is off:\n%s", told)
+	}
+
+	p = launch(t, append(e.flags(), "-refill-every", "0")...)
+	job := must[jobSeen](t, p, http.StatusAccepted, request{method: "POST", path: "/v1/pools/p/audit"}) // jobs go on
+	if done := jobEnd(t, p, job.ID); done.State != "done" {
+		t.Errorf("a job without the schedule: %+v", done)
+	}
+	level := func(pool string) levelSeen {
+		return must[poolSeen](t, p, http.StatusOK, request{method: "GET", path: "/v1/pools/" + pool}).Level
+	}
+	if p, filled := level("p"), level("filled"); p.Held != 1 || p.Available != 0 || filled.Seeded != 0 {
+		t.Errorf("without a schedule: %+v and %+v", p, filled)
+	}
+	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/tend"})
+	if p, filled := level("p"), level("filled"); p.Available != 1 || filled.Available != 10 {
+		t.Errorf("after a run that was asked for: %+v and %+v", p, filled)
+	}
 }
 
 // TestANumberedPoolHasEachNumberOnce kills the program in the middle of refills of a pool whose IDs are numbers of a sequence. The

@@ -47,8 +47,11 @@ func resume(ctx context.Context, svc *alloc.Service, logger *slog.Logger) {
 }
 
 // schedule is the function refill on a ticker: one run at once, then one each interval, never two at a time. It returns
-// when the context ends.
+// when the context ends, and at once where it is switched off.
 func schedule(ctx context.Context, svc *alloc.Service, every time.Duration, seen *monitor, logger *slog.Logger) {
+	if every == 0 {
+		return
+	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {

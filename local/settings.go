@@ -45,7 +45,7 @@ func options() []option {
 		{"table", "IDPOOL_TABLE", "idpool", "`name` of the table on that server; made if it is missing", takeTable, false},
 		{"old", "IDPOOL_OLD", "", "`directory` (or with -dynamodb-endpoint the table) of before a restore, from which jobs carry forward what was taken", takeOld, false},
 		{"token", "IDPOOL_TOKEN", "", "`credential` with all scopes; without it one is made, kept in the data directory and printed", takeToken, false},
-		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule", takeRefillEvery, false},
+		{"refill-every", "IDPOOL_REFILL_EVERY", "5s", "`time` between two runs of the schedule; 0 switches it off, as during a restore", takeRefillEvery, false},
 		{"demo", "IDPOOL_DEMO", "", "`yes` to fill an empty database with a day of sample data first, to look around in", takeDemo, false},
 		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog, false},
 		{"read-only", "IDPOOL_DASHBOARD_READ_ONLY", "false", "the dashboard shows everything and changes nothing", takeBool(func(s *settings) *bool { return &s.readOnly }), true},
@@ -196,8 +196,8 @@ func takeToken(s *settings, v string) error {
 
 func takeRefillEvery(s *settings, v string) error {
 	d, err := time.ParseDuration(v)
-	if err != nil || d < 100*time.Millisecond || d > time.Hour {
-		return fmt.Errorf("be a time of 100ms to 1h, as in 5s, not %q", v)
+	if err != nil || d != 0 && (d < 100*time.Millisecond || d > time.Hour) {
+		return fmt.Errorf("be a time of 100ms to 1h, as in 5s, or 0 to switch the schedule off, not %q", v)
 	}
 	s.refillEvery = d
 	return nil

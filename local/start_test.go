@@ -49,6 +49,7 @@ func TestReadSettings(t *testing.T) {
 			map[string]string{"IDPOOL_DATA": "environment", "IDPOOL_TABLE": "table"},
 			with(func(s *settings) { s.data, s.table = "flag", "table" }),
 		},
+		{"no schedule", []string{"-refill-every", "0"}, nil, with(func(s *settings) { s.refillEvery = 0 })},
 		{"an empty variable is one that is not set", nil, map[string]string{"IDPOOL_ADDR": ""}, usual},
 	}
 	for _, tt := range tests {
@@ -87,7 +88,9 @@ func TestBadSettings(t *testing.T) {
 		{"a table name too short", []string{"-table", "ab"}, nil, []string{"-table must be a name"}},
 		{"the present directory as the old one", []string{"-data", "d", "-old", "./d/"}, nil, []string{"-old", "must be another one than d"}},
 		{"the present table as the old one", []string{"-dynamodb-endpoint", "http://x:1", "-old", "idpool"}, nil, []string{"-old", "must be another one than idpool"}},
-		{"a run every nothing", []string{"-refill-every", "0"}, nil, []string{"-refill-every must be a time"}},
+		{"a run every hour and more", []string{"-refill-every", "1h1s"}, nil, []string{"-refill-every must be a time"}},
+		{"a run before time began", []string{"-refill-every", "-1s"}, nil, []string{"-refill-every must be a time"}},
+		{"a run without a pause", []string{"-refill-every", "99ms"}, nil, []string{"or 0 to switch the schedule off"}},
 		{"no directory", []string{"-data", ""}, nil, []string{"-data must name a directory"}},
 		{"a level that there is not", []string{"-log", "loud"}, nil, []string{"-log must be debug"}},
 		{"a dashboard for everybody on the network", []string{"-addr", ":8080", "-insecure-dashboard"}, nil, []string{"-addr must be of loopback"}},
