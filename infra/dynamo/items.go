@@ -22,6 +22,7 @@ type head struct {
 	rebuilding bool
 	rebuild    string // the job that rebuilds it; "" for none
 	base       int64
+	rebuilt    int64 // the tail with which a rebuild has made the series; -1 where none has
 	wanted     bool
 	leasedAt   time.Time
 	dirtyFrom  int64
@@ -67,6 +68,10 @@ func changeable(c alloc.PoolConfig) map[string]any {
 func decodeHead(name alloc.PoolName, it Item) *head {
 	_, rebuilding := it[AttrRebuild]
 	_, wanted := it[AttrWanted]
+	rebuilt := int64(-1)
+	if it.isOf(AttrRebuilt) {
+		rebuilt = it.Int(AttrRebuilt)
+	}
 	return &head{
 		pool: alloc.Pool{
 			Name:   name,
@@ -75,7 +80,7 @@ func decodeHead(name alloc.PoolName, it Item) *head {
 		},
 		series: it.Int(AttrSeries), lo: it.Int(AttrLow), nx: it.Int(AttrNext), tl: it.Int(AttrTail),
 		published: it.Int(AttrPublished), seeded: it.Int(AttrSeeded),
-		rebuilding: rebuilding, rebuild: it.Str(AttrRebuild), base: it.Int(AttrBase), wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
+		rebuilding: rebuilding, rebuild: it.Str(AttrRebuild), base: it.Int(AttrBase), rebuilt: rebuilt, wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
 		dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
 		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy), settings: it.Str(AttrSettings), voiding: it.Str(AttrVoiding), said: it.Str(AttrPolicy) != "",
 		counted: counts{

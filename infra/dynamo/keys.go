@@ -17,6 +17,7 @@ import (
 //	P#pool           L          lock of the sweep: keeps two apart, never trusted
 //	P#pool           M          where the pool's rebuild is, see rebuild_pool.go
 //	P#pool#series    M#step     what a step of it lists
+//	P#pool#series    T#tag#step what of that is of a batch that was not carried to its end: it stays as long as the series
 //	P#pool#series#n  C          chunk n: immutable from the tail on down, lists about 20 IDs with their generations
 //	P#pool#R         I#id#g     generation g of an ID is on its way back, or will be
 //	P#pool#R         V#hash#t   the key record with token t is given up, or was about to be
@@ -72,6 +73,7 @@ const (
 	AttrMade      = "mk" // of a head: the rebuild that is on has made it, as it was lost
 	AttrAbandons  = "rv" // of a head: how often a rebuild was abandoned; absent for never
 	AttrBase      = "ba" // of a head: so many chunks of the series, numbered down from -1, list what was settled when it was made; absent for none
+	AttrRebuilt   = "rt" // of a head: the tail with which a rebuild has made the series; absent of one that none has made
 	AttrLeasedAt  = "la" // of a head: when stock was leased last, in milliseconds
 	AttrWanted    = "ws" // of a head: somebody could not search the window and waits for a sweep
 	AttrDirtyFrom = "df" // of a head: from here …
@@ -112,6 +114,7 @@ const (
 	AttrFrom   = "fr" // of a batch: the first chunk that may publish it; of a lock: where the last sweep stopped
 	AttrMarked = "mi" // of a batch: how many of its IDs, from the first, have been put and may have been published
 	AttrTried  = "tr" // of a batch: some of it may have been published
+	AttrAgain  = "ag" // of a batch: it was carried to its end, and taken over after that
 	AttrOthers = "ot" // of a batch: which of those others have put, a bit for each; absent for none
 	AttrAvail  = "av" // of a sample: IDs available, or numbers left
 )
@@ -169,6 +172,13 @@ func rebuildKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), S
 func rebuiltPageKey(pool alloc.PoolName, series, step int64) Key {
 	return Key{PK: "P#" + string(pool) + "#" + strconv.FormatInt(series, 10), SK: fmt.Sprintf("%s#%06d", skRebuild, step)}
 }
+
+// rebuiltBatchKey is where a step of a rebuild says what it lists of the batches of a tag.
+func rebuiltBatchKey(pool alloc.PoolName, series int64, tag string, step int64) Key {
+	return Key{PK: rebuiltPageKey(pool, series, step).PK, SK: fmt.Sprintf("%s%06d", rebuiltBatchPrefix(tag), step)}
+}
+
+func rebuiltBatchPrefix(tag string) string { return "T#" + tag + "#" }
 
 func sweepLockKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), SK: skSweepLock} }
 

@@ -48,6 +48,7 @@ func (r *rebuilding) switched(old Item, now int64) Item {
 	it[AttrSeeded], it[AttrRetired] = seeded, r.counts[tallyRetired]
 	it[AttrDirtyFrom], it[AttrDirtyTo] = int64(0), r.tail
 	it[AttrHeld], it[AttrGone], it[AttrCountedAt] = r.counts[tallyHeld], max(0, seeded-r.published-r.counts[tallyHeld]), now
+	it[AttrRebuilt] = r.tail
 	if r.base > 0 {
 		it[AttrBase] = r.base
 	}

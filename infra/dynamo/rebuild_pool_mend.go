@@ -15,28 +15,35 @@ func batchName(it Item) string {
 	return it.Str(AttrJob) + "#" + tag
 }
 
-// knowBatches reads of which batches, that have put IDs which are free, something may still be let go. It comes after the head was marked: so
-// the record of such a batch says so.
+// ofBatch is what is known of the batch that has put an ID. Of one that has no record, as that is lost, all is to be feared.
+type ofBatch struct {
+	fills bool // it may let go what it has put: it has UpTo, and was not carried to its end
+	kept  bool // it may go on
+}
+
+// knowBatches reads of which batches, that have put IDs, something is still to come. It comes after the head was marked: so the record of a
+// batch that may still let go of something says so. One that is done may be taken over after that, and then its record says so; see findListed.
 func (c *stretchOf) knowBatches(ctx context.Context, items []Item) error {
 	var ask []Item
 	for _, it := range items {
 		name := batchName(it)
-		if _, known := c.fills[name]; !known && isFree(it) && it.Str(AttrPut) == "" {
-			c.fills[name] = false
-			ask = append(ask, it)
+		if _, known := c.batches[name]; !known {
+			c.batches[name] = ofBatch{fills: true, kept: true}
+			if it.Str(AttrJob) != "" {
+				ask = append(ask, it)
+			}
 		}
 	}
-	fills, errs := make([]bool, len(ask)), make([]error, len(ask))
-	each(len(ask), claimWidth, func(i int) { fills[i], errs[i] = c.mayLetGo(ctx, ask[i]) })
+	found, errs := make([]ofBatch, len(ask)), make([]error, len(ask))
+	each(len(ask), claimWidth, func(i int) { found[i], errs[i] = c.batchOf(ctx, ask[i]) })
 	for i, it := range ask {
-		c.fills[batchName(it)] = fills[i]
+		c.batches[batchName(it)] = found[i]
 	}
 	return firstOf(errs)
 }
 
-// mayLetGo reports whether the batch that has put the ID is one with UpTo that was not carried to its end. Where it has no
-// record, that may be lost.
-func (c *stretchOf) mayLetGo(ctx context.Context, it Item) (fills bool, err error) {
+// batchOf reads the records of the batch that has put the ID: there may be several of one tag.
+func (c *stretchOf) batchOf(ctx context.Context, it Item) (b ofBatch, err error) {
 	tag, _ := batchOf(it)
 	first := batchKey(it.Str(AttrJob), c.pool, tag)
 	var page Page
@@ -44,10 +51,12 @@ func (c *stretchOf) mayLetGo(ctx context.Context, it Item) (fills bool, err erro
 		page, err = c.s.table.Query(ctx, Query{PK: first.PK, From: first.SK, To: first.SK + "~"})
 		return err
 	})
-	for _, b := range page.Items {
-		fills = fills || b.Str(AttrState) == batchOpen && b.Int(AttrUpTo) > 0
+	b.fills, b.kept = len(page.Items) == 0, len(page.Items) == 0
+	for _, rec := range page.Items {
+		b.fills = b.fills || rec.Str(AttrState) == batchOpen && rec.Int(AttrUpTo) > 0
+		b.kept = b.kept || rec.Str(AttrState) != batchDone
 	}
-	return fills || len(page.Items) == 0, err
+	return b, err
 }
 
 // pin pins a free ID, so that its batch does not let it go. It reports whether it is to be listed: it is not loose.
@@ -187,7 +196,7 @@ func (c *stretchOf) lostOf(ctx context.Context, listed []entry, source string) (
 	}
 	for _, e := range listed {
 		if states[e.id].Str(AttrSource) == source {
-			e.lost = true
+			e.lost, e.kept = true, true
 			entries = append(entries, e)
 		}
 	}

@@ -20,6 +20,7 @@ type entry struct {
 	tag  string // of the batch that has put it
 	open bool   // it can be claimed, now or when it has come back
 	lost bool   // it was listed and had no item
+	kept bool   // its batch may go on: it asks what of it is listed
 }
 
 // String is the stored form.
@@ -31,6 +32,9 @@ func (e entry) String() string {
 	case e.lost:
 		kind = "l"
 	}
+	if e.kept {
+		kind = strings.ToUpper(kind)
+	}
 	return kind + e.tag + " " + e.listing.String()
 }
 
@@ -40,7 +44,8 @@ func parseEntry(text string) (entry, bool) {
 	if !ok || head == "" {
 		return entry{}, false
 	}
-	return entry{listing: l, tag: head[1:], open: head[0] == 'o', lost: head[0] == 'l'}, true
+	kind := strings.ToLower(head[:1])
+	return entry{listing: l, tag: head[1:], open: kind == "o", lost: kind == "l", kept: kind != head[:1]}, true
 }
 
 // rebuiltPage is what a step lists, and where the scan goes on after it.
@@ -133,7 +138,7 @@ func cut(pool alloc.PoolName, entries []entry, most int) (chunks [][]entry) {
 	return chunks
 }
 
-// putChunks puts the chunks of a page. Those that are there are of the same page.
+// putChunks puts the chunks of a page, and what batches ask for. Those that are there are of the same page.
 func (s *Store) putChunks(ctx context.Context, r *rebuilding, p *rebuiltPage) error {
 	open, settled := p.chunks(r.pool)
 	items := make([]Item, 0, len(open)+len(settled))
@@ -145,6 +150,7 @@ func (s *Store) putChunks(ctx context.Context, r *rebuilding, p *rebuiltPage) er
 	for i, c := range settled {
 		items = append(items, r.chunkItem(-r.base-int64(i)-1, 0, c))
 	}
+	items = append(items, p.batches(r)...)
 	errs := make([]error, len(items))
 	each(len(items), seedWidth, func(i int) {
 		errs[i] = s.insist(ctx, func() error { return s.table.Put(ctx, items[i], Absent(AttrPK)) })
@@ -153,6 +159,21 @@ func (s *Store) putChunks(ctx context.Context, r *rebuilding, p *rebuiltPage) er
 		}
 	})
 	return firstOf(errs)
+}
+
+// batches are the items that say what the page lists of batches that may go on; see seeding.listedByRebuild.
+func (p *rebuiltPage) batches(r *rebuilding) []Item {
+	texts := map[string][]string{}
+	for _, e := range p.entries {
+		if e.kept {
+			texts[e.tag] = append(texts[e.tag], e.listing.String())
+		}
+	}
+	var items []Item
+	for _, tag := range slices.Sorted(maps.Keys(texts)) {
+		items = append(items, item(rebuiltBatchKey(r.pool, r.series, tag, r.step), Item{AttrListings: texts[tag]}))
+	}
+	return items
 }
 
 func (r *rebuilding) chunkItem(n, before int64, c []entry) Item {

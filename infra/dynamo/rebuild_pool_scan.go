@@ -35,7 +35,7 @@ type stretchOf struct {
 	forgets bool
 	page    *rebuiltPage
 	bytes   int
-	fills   map[string]bool // whether a batch may still let go what it has put, by job and tag
+	batches map[string]ofBatch // by job and tag
 }
 
 // scanStretch scans on from where the rebuild is, and says what is to be listed of it. Beside that it does what a pool needs that
@@ -43,7 +43,7 @@ type stretchOf struct {
 // IDs that chunks of the old series list. All of it may be done again.
 func (s *Store) scanStretch(ctx context.Context, r *rebuilding) (*rebuiltPage, error) {
 	c := &stretchOf{
-		rebuilding: r, s: s, forgets: r.it.Str(AttrPolicy) == string(alloc.PolicyForget), fills: map[string]bool{},
+		rebuilding: r, s: s, forgets: r.it.Str(AttrPolicy) == string(alloc.PolicyForget), batches: map[string]ofBatch{},
 		page: &rebuiltPage{positions: slices.Clone(r.positions), scan: max(1, r.scan)},
 	}
 	begun := s.now()
@@ -197,13 +197,14 @@ func (it Item) isOf(name string) bool {
 func (c *stretchOf) standing(id alloc.ID, it Item) (e entry, kind int) {
 	tag, _ := batchOf(it)
 	l := listing{id, it.Int(AttrGeneration)}
-	e = entry{listing: l, tag: tag}
+	e = entry{listing: l, tag: tag, kept: c.batches[batchName(it)].kept}
 	state := it.Str(AttrState)
 	switch {
 	case c.forgets && (state == StateForgotten || expired(it, c.s.now())):
 		return e, tallyNone
 	case state == StateReturning && it.isOf(AttrGeneration):
-		return entry{listing: listing{id, l.gen + 1}, tag: tag, open: true}, tallyReturning
+		e.gen, e.open = l.gen+1, true
+		return e, tallyReturning
 	case state == StateHeld:
 		return e, tallyHeld
 	case state == StateRetired:
@@ -221,9 +222,9 @@ func (c *stretchOf) free(ctx context.Context, items []Item) (entries []entry, n 
 		it := items[i]
 		id := alloc.ID(strings.TrimPrefix(it.Str(AttrPK), idKey(c.pool, "").PK))
 		tag, _ := batchOf(it)
-		entries[i] = entry{listing: listing{id, it.Int(AttrGeneration)}, tag: tag, open: true}
+		entries[i] = entry{listing: listing{id, it.Int(AttrGeneration)}, tag: tag, open: true, kept: c.batches[batchName(it)].kept}
 		listed[i] = !loose(it)
-		if listed[i] && it.Str(AttrPut) == "" && c.fills[batchName(it)] {
+		if listed[i] && it.Str(AttrPut) == "" && c.batches[batchName(it)].fills {
 			listed[i], errs[i] = c.pin(ctx, entries[i].listing, it)
 		}
 	})

@@ -107,6 +107,7 @@ type seeding struct {
 	from     int64  // first chunk that may publish the batch
 	series   int64
 	marked   int                // IDs, from the first, that were put before, and may have been published
+	again    bool               // it was carried to its end before
 	tried    bool               // some of the batch may have been published before
 	cutOff   bool               // by a run that may be at work still: see findListed
 	fills    bool               // a run of the batch had UpTo, and may have let go what it had put
@@ -185,6 +186,9 @@ func (sd *seeding) takeOver(ctx context.Context) error {
 	if sd.upTo > 0 {
 		set[AttrUpTo] = sd.upTo
 	}
+	if state == batchDone {
+		set[AttrAgain] = true
+	}
 	err := sd.insist(ctx, func() (err error) {
 		it, err = sd.s.table.Update(ctx, sd.key, Update{Set: set},
 			All(Eq(AttrRun, from), Eq(AttrState, state), countIs(AttrTurn, turn)))
@@ -205,7 +209,7 @@ func (sd *seeding) takeOver(ctx context.Context) error {
 
 func (sd *seeding) know(it Item) {
 	sd.from, sd.series, sd.marked, sd.tried = it.Int(AttrFrom), it.Int(AttrSeries), int(it.Int(AttrMarked)), it.Bool(AttrTried)
-	sd.turn, sd.fills = it.Int(AttrTurn), it.Int(AttrUpTo) > 0
+	sd.turn, sd.fills, sd.again = it.Int(AttrTurn), it.Int(AttrUpTo) > 0, it.Bool(AttrAgain)
 	sd.gen = 0
 	if sd.forget {
 		// The second in which this run began, not the one of the batch's first: when a batch goes on days later, an ID of

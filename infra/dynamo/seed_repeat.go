@@ -72,7 +72,9 @@ func (sd *seeding) findListed(ctx context.Context) error {
 	sd.head = h
 	from := sd.from
 	if h.series != sd.series {
-		from = -h.base
+		if from, err = sd.listedByRebuild(ctx, h); err != nil {
+			return err
+		}
 	}
 	const stretch = 1000
 	for ; from < h.tl; from += stretch {
@@ -94,6 +96,36 @@ func (sd *seeding) findListed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// listedByRebuild notes what the rebuild that has made the head's series has listed of the batch, and returns the first chunk that comes after
+// that. The rebuild has written down what it has listed of each batch that was not done when it met it. One that was done then, and goes on all the same, was
+// taken over after that: for it, all chunks are read.
+func (sd *seeding) listedByRebuild(ctx context.Context, h *head) (from int64, err error) {
+	if sd.again || h.rebuilt < 0 {
+		return -h.base, nil
+	}
+	prefix := rebuiltBatchPrefix(sd.tag)
+	q := Query{PK: rebuiltPageKey(sd.pool, h.series, 0).PK, From: prefix, To: prefix + "~"}
+	for {
+		var page Page
+		err := sd.insist(ctx, func() (err error) {
+			page, err = sd.s.table.Query(ctx, q)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, it := range page.Items {
+			for _, l := range decodeChunk(0, it).listings {
+				sd.listed[l.id] = max(sd.listed[l.id], l.gen)
+			}
+		}
+		if !page.More || len(page.Items) == 0 {
+			return h.rebuilt, nil
+		}
+		q.From = page.Items[len(page.Items)-1].Str(AttrSK) + "\x00"
+	}
 }
 
 // report answers a batch that was carried to its end before, by the run given. whole is false where another run has put

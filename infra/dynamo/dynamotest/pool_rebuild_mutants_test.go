@@ -19,6 +19,9 @@ func TestMutantsOfPoolRebuildsAreCaught(t *testing.T) {
 // isPage is the put of what a step lists.
 func isPage(c Call) bool { return c.Op == OpPut && strings.HasPrefix(c.Key().SK, "M#") }
 
+// isListedOfBatch is the put of what a step lists of a batch.
+func isListedOfBatch(c Call) bool { return c.Op == OpPut && strings.HasPrefix(c.Key().SK, "T#") }
+
 // marksHead is the update that marks the head, or takes a mark away.
 func marksHead(c Call) bool {
 	_, marks := c.Update.Set[dynamo.AttrRebuild]
@@ -40,6 +43,14 @@ var poolRebuildMutants = []mutant{
 	{
 		name: "a page is put over another", kind: rebuilt, runs: 1000,
 		call: on(isPage, func(c *Call) { c.Cond = dynamo.Cond{} }),
+	},
+	{
+		name: "what is listed of a batch that may go on is not written down", kind: rebuilt, runs: 3000,
+		call: on(isListedOfBatch, func(c *Call) { c.Item[dynamo.AttrListings] = []string{} }),
+	},
+	{
+		name: "a batch that is taken over when it is done does not say so", kind: rebuilt, runs: 5000,
+		call: on(write(kindOther, OpUpdate), func(c *Call) { delete(c.Update.Set, dynamo.AttrAgain) }),
 	},
 	{
 		name: "the head is replaced without its mark", kind: rebuilt, runs: 1000,
