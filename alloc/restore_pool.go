@@ -207,6 +207,9 @@ func (s *Service) become(ctx context.Context, j Job, page []IDRecord) (become []
 	for _, r := range page {
 		old, known := there[r.ID]
 		switch {
+		case !known && j.Spec.Source == RestoreTable && r.At.After(j.Spec.Since):
+			r.Token = "" // somebody has taken it here since the restore, and somebody there: a clash
+			become = append(become, r.retiredFor(j))
 		case !known:
 			become = append(become, r.retiredFor(j))
 		case old.State != StateFree:
