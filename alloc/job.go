@@ -15,6 +15,7 @@ type JobKind string
 const (
 	JobExport JobKind = "export" // writes the IDs of a pool that are in one state, or all, as CSV or JSON lines
 	JobSeed   JobKind = "seed"   // adds the IDs of a file that was received in parts; its result is what was not added
+	JobCheck  JobKind = "check"  // looks what would become of the IDs of a seeding's file, and adds nothing; its result is what would not be added
 	JobCount  JobKind = "count"  // counts the IDs of a pool by their states, one by one
 
 	JobRebuild JobKind = "rebuild" // rebuilds the queue of a pool from its IDs
@@ -100,6 +101,7 @@ type JobSpec struct {
 	AtMost   Count         // of JobRestore with RestoreBurn: how many free IDs are burned; 0 for all
 	Policy   Policy        // of JobRebuild: of a pool whose head is lost, without a copy; "" for not said
 	FoldCase bool          // with Policy
+	File     JobID         // of JobCheck: the seeding whose file it looks at
 	Known    TrailMonth    // of JobAudit: an end of the trail that was noted elsewhere; zero for none
 	Verified TrailMonth    // of JobAudit that is done: the end of the trail, up to which it was verified
 }
@@ -120,7 +122,7 @@ const (
 
 // Tally counts what a job has met. Of JobSeed entries by outcome, of JobCount IDs by state.
 type Tally struct {
-	Added, Duplicate, Conflict, Invalid     Count // of JobSeed. Of JobRestore: Duplicate was so already, Conflict is in two hands, Invalid could not be carried for another reason
+	Added, Duplicate, Conflict, Invalid     Count // of JobSeed, and of JobCheck as they would be. Of JobRestore: Duplicate was so already, Conflict is in two hands, Invalid could not be carried for another reason
 	Free, Held, Claimed, Returning, Retired Count // of JobCount, JobRebuild and JobAudit
 	Lost                                    Count // of JobRebuild: IDs that were listed and are gone; they are retired. Of JobAudit: the same, not retired
 	Missing                                 Count // of JobRebuild: IDs that were counted and are gone, with all that listed them

@@ -78,6 +78,18 @@ var jobKinds = map[JobKind]jobKind{
 		sum:    seedSum,
 		stays:  "what it has added stays in the pool, also what a step that was under way still adds", recorded: true,
 	},
+	JobCheck: {
+		what: "a check of a file", need: ActionSeed,
+		result: ActionExport, // as of a seeding
+		able:   always,
+		step:   (*Service).checkStep,
+		empty:  func(j Job) bool { return j.Tally.rejected() == 0 },
+		sum: func(j Job) string {
+			t := j.Tally
+			return fmt.Sprintf("of %s %d would be added, %d are duplicates, %d in conflict, %d invalid", several(j.Done, "entry", "entries"), t.Added, t.Duplicate, t.Conflict, t.Invalid)
+		},
+		stays: "nothing was added",
+	},
 	JobCount: {
 		what: "a count", need: ActionRead, result: ActionRead,
 		able:  always,

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -13,7 +14,7 @@ func (s *Service) piece(ctx context.Context, j Job, k int) ([]byte, error) {
 	if !ok {
 		return nil, Errorf(CodeInternal, "the job has no piece %d", k)
 	}
-	data, err := s.store.Input(ctx, j.ID, name)
+	data, err := s.store.Input(ctx, cmp.Or(j.Spec.File, j.ID), name)
 	if Is(err, CodeJobNotFound) && !j.expired(s.now()) {
 		return nil, Errorf(CodeInternal, "a piece of the file is missing").Because(err)
 	}

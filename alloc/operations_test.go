@@ -28,6 +28,9 @@ type operation struct {
 	run    func(ctx context.Context, s *alloc.Service) error // on a world as newWorld makes it
 }
 
+// taken is an ID that somebody has in a world as newWorld makes it.
+var taken = alloc.IDRecord{Pool: "team-a.vouchers", ID: "ID-T", State: alloc.StateClaimed, Token: "07PVVP48O0I9JMFEUNJ0E7T0P5", By: "shop", At: time.Unix(1_700_000_000, 0)}
+
 const pool, sequence = alloc.PoolName("team-a.vouchers"), alloc.SequenceName("team-a.orders")
 
 // credential and export are there in a world as newWorld makes it.
@@ -99,6 +102,18 @@ var operations = map[string]operation{
 	"Seed": {need: alloc.ActionSeed, on: string(pool), record: "pool.seed", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.Seed(ctx, alloc.SeedRequest{Pool: pool, Entries: entriesOf("ID-2")})
 		return err
+	}},
+	"CheckSeeding": {need: alloc.ActionSeed, on: string(pool), record: "pool.check-seed", finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.CheckSeeding(ctx, seeding, "")
+		return err
+	}},
+	"SettleFor": {need: alloc.ActionOperate, or: alloc.ActionManage, on: string(pool), record: "pool.release", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SettleFor(ctx, alloc.OperatorRequest{Was: taken, Event: alloc.EventRelease})
+		return err
+	}},
+	"PoolNames": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
+		names, _, err := s.PoolNames(ctx, "", 10)
+		return oneOrHidden(len(names), err)
 	}},
 	"Sweep": {need: alloc.ActionTend, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.Sweep(ctx, pool)
@@ -262,6 +277,9 @@ func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Fau
 		t.Fatal(err)
 	}
 	if _, err := m.Seed(ctx, alloc.SeedBatch{Pool: pool, Job: "job", IDs: []alloc.ID{"ID-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Carry(ctx, pool, time.Now(), []alloc.IDRecord{taken}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := m.CreateSequence(ctx, sequence, alloc.SequenceConfig{}.WithDefaults()); err != nil {

@@ -29,7 +29,14 @@ func CutPieces(entries []SeedEntry) [][]byte {
 }
 
 // ReadPiece reads a piece.
-var ReadPiece = readPiece
+func ReadPiece(data []byte) ([]SeedEntry, error) {
+	entries, err := readPiece(data)
+	var plain []SeedEntry
+	for _, e := range entries {
+		plain = append(plain, e.SeedEntry)
+	}
+	return plain, err
+}
 
 // RejectAll is what a part of the result has of entries of which none was added.
 func RejectAll(entries []SeedEntry) ([]byte, error) {
@@ -40,6 +47,10 @@ func RejectAll(entries []SeedEntry) ([]byte, error) {
 			all[i] = settled{SeedInvalid, quoteShort(e.Raw), why}
 		}
 	}
-	p, err := rejectsOf(entries, all, "")
+	var pieces []pieceEntry
+	for _, e := range entries {
+		pieces = append(pieces, pieceEntry{SeedEntry: e})
+	}
+	p, err := rejectsOf(pieces, all, "")
 	return p.Data, err
 }

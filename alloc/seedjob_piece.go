@@ -12,6 +12,7 @@ import (
 // the text, both with their length. It is cut so that what is not added of it surely fits a part of the result.
 const (
 	pieceEntries = 1000
+	pieceTwice   = pieceText + 1  // stands before an entry that is the same as one before in its part: then comes the line of that, and the entry
 	pieceText    = MaxIDBytes + 1 // of an entry: what is longer is too long for an ID anyway, and is not shown as a whole
 
 	// What a line of rejects has at most: three times the bytes of the text, as quotes are doubled and a byte that is no character
@@ -21,7 +22,8 @@ const (
 
 // cutter cuts entries into pieces.
 type cutter struct {
-	fold   bool // of the pool
+	fold   bool           // of the pool
+	met    map[string]int // the lines of what was met in the part
 	pieces [][]byte
 	count  Count // entries in all
 
@@ -41,27 +43,50 @@ func (c *cutter) add(e SeedEntry) {
 	}
 	last := &c.pieces[len(c.pieces)-1]
 	*last = binary.AppendUvarint(*last, uint64(e.Line-c.line))
+	if c.met == nil {
+		c.met = map[string]int{}
+	}
+	if before, twice := c.met[text]; twice {
+		*last = binary.AppendUvarint(*last, pieceTwice)
+		*last = binary.AppendUvarint(*last, uint64(before))
+	} else {
+		c.met[text] = e.Line
+	}
 	*last = binary.AppendUvarint(*last, uint64(len(text)))
 	*last = append(*last, text...)
 	c.entries, c.rejects, c.line = c.entries+1, c.rejects+reject, e.Line
 	c.count++
 }
 
-// readPiece returns the entries of a piece: their Raw is cleaned.
-func readPiece(data []byte) ([]SeedEntry, error) {
-	var entries []SeedEntry
+// pieceEntry is an entry of a piece: its Raw is cleaned.
+type pieceEntry struct {
+	SeedEntry
+	twice int // the line on which the same text stands before, in the same part of the file; 0 for none
+}
+
+// readPiece returns the entries of a piece.
+func readPiece(data []byte) ([]pieceEntry, error) {
+	var entries []pieceEntry
 	for line := 0; len(data) > 0; {
 		after, n := binary.Uvarint(data)
 		if n <= 0 || after > 1<<40 {
 			return nil, damagedPiece()
 		}
 		size, m := binary.Uvarint(data[n:])
+		twice := uint64(0)
+		if m > 0 && size == pieceTwice {
+			data = data[n+m:]
+			if twice, n = binary.Uvarint(data); n <= 0 || twice > 1<<40 {
+				return nil, damagedPiece()
+			}
+			size, m = binary.Uvarint(data[n:])
+		}
 		if m <= 0 || size > pieceText || size > uint64(len(data)-n-m) {
 			return nil, damagedPiece()
 		}
 		text := data[n+m:][:size]
 		line += int(after)
-		entries = append(entries, SeedEntry{Line: line, Raw: string(text)})
+		entries = append(entries, pieceEntry{SeedEntry{Line: line, Raw: string(text)}, int(twice)})
 		data = data[n+m+len(text):]
 	}
 	return entries, nil

@@ -17,11 +17,21 @@ import (
 
 // seedStep adds the next piece.
 func (s *Service) seedStep(ctx context.Context, j Job) (doneStep, error) {
+	return s.fileStep(ctx, j, func(k int, ids []ID) ([]SeedOutcome, error) {
+		return s.store.Seed(ctx, SeedBatch{Pool: j.Pool, Job: j.ID + JobID("."+strconv.FormatInt(int64(k), 36)), IDs: ids})
+	})
+}
+
+// adding says what became of the IDs of piece k, or would.
+type adding func(k int, ids []ID) ([]SeedOutcome, error)
+
+// fileStep goes over the next piece of a file.
+func (s *Service) fileStep(ctx context.Context, j Job, add adding) (doneStep, error) {
 	k, err := strconv.Atoi(cmp.Or(j.Mark, "0"))
 	if err != nil {
 		return doneStep{}, Errorf(CodeInternal, "where the job goes on is not known").Because(err)
 	}
-	p, err := s.seedPiece(ctx, j, k)
+	p, err := s.filePiece(ctx, j, k, add)
 	if err != nil {
 		return doneStep{}, err
 	}
@@ -39,8 +49,8 @@ func (s *Service) seedStep(ctx context.Context, j Job) (doneStep, error) {
 	return doneStep{to, last}, nil
 }
 
-// seedPiece adds the IDs of piece k and returns what was not added, as a part.
-func (s *Service) seedPiece(ctx context.Context, j Job, k int) (Part, error) {
+// filePiece goes over the IDs of piece k and returns what was not added, as a part.
+func (s *Service) filePiece(ctx context.Context, j Job, k int, add adding) (Part, error) {
 	data, err := s.piece(ctx, j, k)
 	if err != nil {
 		return Part{}, err
@@ -49,7 +59,7 @@ func (s *Service) seedPiece(ctx context.Context, j Job, k int) (Part, error) {
 	if err != nil {
 		return Part{}, err
 	}
-	outcomes, err := s.seedEntries(ctx, j, k, entries)
+	outcomes, err := seedEntries(entries, func(ids []ID) ([]SeedOutcome, error) { return add(k, ids) })
 	if err != nil {
 		return Part{}, err
 	}
@@ -64,7 +74,7 @@ type settled struct {
 }
 
 // seedEntries adds what can be added of the entries, as one batch, and says of each what became of it.
-func (s *Service) seedEntries(ctx context.Context, j Job, k int, entries []SeedEntry) ([]settled, error) {
+func seedEntries(entries []pieceEntry, add func([]ID) ([]SeedOutcome, error)) ([]settled, error) {
 	all := make([]settled, len(entries))
 	ids := make([]ID, 0, len(entries))
 	lines := make(map[ID]int, len(entries))
@@ -75,7 +85,11 @@ func (s *Service) seedEntries(ctx context.Context, j Job, k int, entries []SeedE
 			all[i] = settled{SeedInvalid, quoteShort(e.Raw), why}
 			continue
 		}
-		if line, ok := lines[id]; ok {
+		line, twice := lines[id]
+		if e.twice > 0 {
+			line, twice = e.twice, true
+		}
+		if twice {
 			all[i] = settled{SeedDuplicate, e.Raw, fmt.Sprintf("it is on line %d already", line)}
 			continue
 		}
@@ -85,7 +99,7 @@ func (s *Service) seedEntries(ctx context.Context, j Job, k int, entries []SeedE
 	if len(ids) == 0 {
 		return all, nil
 	}
-	outcomes, err := s.store.Seed(ctx, SeedBatch{Pool: j.Pool, Job: j.ID + JobID("."+strconv.FormatInt(int64(k), 36)), IDs: ids})
+	outcomes, err := add(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +125,7 @@ func poolReason(o SeedOutcome) string {
 }
 
 // rejectsOf makes a part of what was not added.
-func rejectsOf(entries []SeedEntry, all []settled, next string) (Part, error) {
+func rejectsOf(entries []pieceEntry, all []settled, next string) (Part, error) {
 	var r rejects
 	for i, e := range entries {
 		o := all[i]

@@ -30,7 +30,10 @@ func (s *Service) SettleFor(ctx context.Context, r OperatorRequest) (settled Set
 		if err := checkWhy(r.Why); err != nil {
 			return err
 		}
-		now, err := s.InspectID(ctx, was.Pool, string(was.ID))
+		if err := s.onPool(ctx, was.Pool, nil)(); err != nil {
+			return err
+		}
+		now, err := s.store.Inspect(ctx, was.Pool, was.ID)
 		if err != nil {
 			return err
 		}

@@ -98,6 +98,7 @@ type (
 		AtMost   alloc.Count         `json:"at_most,omitzero"`
 		Policy   alloc.Policy        `json:"policy,omitzero"`
 		FoldCase bool                `json:"fold_case,omitzero"`
+		File     alloc.JobID         `json:"file,omitzero"`
 		Known    alloc.TrailMonth    `json:"known,omitzero"`
 		Verified alloc.TrailMonth    `json:"verified,omitzero"`
 	}

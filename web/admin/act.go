@@ -126,10 +126,10 @@ func (d *dashboard) confirm(r *http.Request, a action, p proposal, err error, pr
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := d.plans.Seal(r.Context(), plan.Plan{
+	sealed, err := plan.Seal(r.Context(), d.svc, plan.Plan{
 		Action: a.verb, Target: p.target, Version: p.version, Params: p.params, Need: cmp.Or(p.need, a.need), Name: p.name, Typed: p.typed, Reason: p.reason,
-		Operation: "page-" + rand.Text(), Session: d.session(r),
-	})
+		Operation: "page-" + rand.Text(),
+	}, d.session(r), d.now())
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 		return outcome{}, nil, alloc.Errorf(alloc.CodeInvalidRequest, "the form could not be read; go back and send it again").Because(err)
 	}
 	sealed := r.PostForm.Get(fieldPlan)
-	p, err := d.plans.Open(r.Context(), sealed, a.verb, d.session(r))
+	p, err := plan.Open(r.Context(), d.svc, sealed, a.verb, d.session(r))
 	if err != nil {
 		return outcome{}, nil, err
 	}

@@ -7,7 +7,6 @@ package admin
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 	"idpool/alloc"
 	"idpool/templates"
 	"idpool/web"
-	"idpool/web/admin/plan"
 	"idpool/web/admin/signin"
 	"idpool/web/static"
 )
@@ -78,7 +76,6 @@ type dashboard struct {
 	environment string
 	now         func() time.Time
 	readOnly    bool
-	plans       *plan.Sealer
 	file        PartFile
 	facts       []templates.Fact
 	gate        *signin.Gate // nil where others let people in
@@ -96,7 +93,6 @@ func New(c Config) (http.Handler, error) {
 	if d.now == nil {
 		d.now = time.Now //nolint:forbidigo // the default of Config.Now
 	}
-	d.plans = plan.NewSealer(func(ctx context.Context) ([]byte, error) { return c.Service.DeriveKey(ctx, "plans") }, d.now)
 	if err := d.letIn(c.SignIn); err != nil {
 		return nil, err
 	}
