@@ -40,14 +40,14 @@ func (s sqlite) snapshot(t testing.TB) engine {
 
 func (s sqlite) old() string { return s.dir }
 
-func (s sqlite) exec(t testing.TB, query, name string) {
+func (s sqlite) exec(t testing.TB, query string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.dir, sqliteFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), query, name); err != nil {
+	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,6 +58,8 @@ func (s sqlite) loseCounter(t testing.TB, sequence string) {
 
 func (s sqlite) loseHead(t testing.TB, pool string) {
 	s.exec(t, `DELETE FROM levels WHERE pool = (SELECT pool FROM pools WHERE name = $1)`, pool)
+	s.exec(t, `DROP TRIGGER pools_are_kept`)
+	s.exec(t, `DELETE FROM pools WHERE name = $1`, pool)
 }
 
 // onEachEngine runs the test on every store that this build has, on all at once: they wait for the disk, mostly.

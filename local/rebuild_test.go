@@ -114,8 +114,15 @@ func TestADamagedPoolIsRebuiltAndAudited(t *testing.T) {
 			t.Fatalf("the rebuild: %+v", done)
 		}
 		must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/sweep"})
-		if job := audit(t, p, "/v1/pools/p/audit"); job.Verdict != "healthy" {
-			t.Errorf("the audit of a rebuilt pool: %+v %s", job, mustText(t, p, "/v1/jobs/"+job.ID+"/parts/0"))
+		verified := must[jobSeen](t, p, http.StatusAccepted, request{method: "POST", path: "/v1/pools/p/audit"})
+		log := must[jobSeen](t, p, http.StatusAccepted, request{method: "POST", path: "/v1/pools/p/log"})
+		p.kill()
+		p = launch(t, append(e.flags(), "-refill-every", "300ms")...)
+		if done := jobEnd(t, p, verified.ID); done.Verdict != "healthy" {
+			t.Errorf("the audit of a rebuilt pool: %+v %s", done, mustText(t, p, "/v1/jobs/"+done.ID+"/parts/0"))
+		}
+		if done := jobEnd(t, p, log.ID); done.State != "done" || done.Done != 25 {
+			t.Errorf("the log of what 20 claimed, 4 hold and 1 retired: %+v", done)
 		}
 		given.claim(t, p, 275, "")
 		if a := doOnce(t, p, request{method: "POST", path: "/v1/pools/p/claims"}); a.code() != "pool_exhausted" {
