@@ -61,6 +61,13 @@ test-all:
 	go test -count=1 -timeout 30m ./...
 
 # SQLite is C turned into Go: the checks of its pointers, which -race turns on, only double the time.
+# A part of test-all, for whoever changes a page.
+.PHONY: test-browser
+test-browser: ## the dashboard in Chromium: accessibility, weights, without script, no way out of its security policy
+	@.ci/tools browser
+	$(call say,the dashboard in Chromium)
+	go test -count=1 -timeout 15m -run 'Browser' ./local
+
 .PHONY: test-race
 test-race:
 	$(call say,the race detector over $(RACE))
@@ -145,7 +152,7 @@ build-%Function:
 ## Tools
 
 .PHONY: tools
-tools: ## find or install what the tests need: dynoxide, the SAM CLI, schemathesis
+tools: ## find or install what the tests need: dynoxide, Chromium, the SAM CLI, schemathesis
 	$(call say,tools)
 	@.ci/tools all
 

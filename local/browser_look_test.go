@@ -1,0 +1,86 @@
+//go:build !goonly
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// fault is one thing that is wrong with a page.
+type fault struct{ Rule, Help, At string }
+
+func (f fault) String() string { return fmt.Sprintf("%s: %s\n      %s", f.Rule, f.Help, f.At) }
+
+// judge runs axe-core: every rule, or only those of colours. What is folded is unfolded first.
+const judge = `(async only => {
+	document.querySelectorAll("details").forEach(d => { d.open = true; });
+	const options = { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } };
+	if (only) options.runOnly = only;
+	const found = [];
+	for (const v of (await axe.run(document, options)).violations)
+		for (const n of v.nodes.slice(0, 3))
+			found.push({ Rule: v.id, Help: v.help, At: n.html.slice(0, 200) + " | " + n.failureSummary.replaceAll("\n", " ").slice(0, 300) });
+	return found;
+})(%s)`
+
+// wide is what stands out of the page to the right, or can be reached only by moving the page sideways.
+const wide = `(() => {
+	const width = document.documentElement.clientWidth, found = [];
+	if (document.documentElement.scrollWidth <= width) return found;
+	for (const e of document.body.querySelectorAll("*")) {
+		const box = e.getBoundingClientRect();
+		if (box.right > width + 1 && box.width > 1) found.push(e.tagName + "." + e.className + " to " + Math.round(box.right) + ": " + e.textContent.slice(0, 40));
+	}
+	return found.slice(-4).concat("the page is " + document.documentElement.scrollWidth + " wide");
+})()`
+
+// inLive are the controls that a refresh would swap under somebody's hand.
+const inLive = `[...document.querySelectorAll("[data-live] :is(button, input, select, textarea, form), :is(button, input, select, textarea, form)[data-live]")].map(e => e.outerHTML.slice(0, 100))`
+
+// look judges the page that the tab shows: by axe-core in light and dark, by its width, by what its policy refused, by what
+// stands in its live parts.
+func (p *tab) look(rules string) (faults []string) {
+	p.t.Helper()
+	say := func(what string, found []string) {
+		for _, f := range found {
+			faults = append(faults, what+": "+f)
+		}
+	}
+	p.scheme("light")
+	value[any](p, rules+";0")
+	for _, f := range value[[]fault](p, fmt.Sprintf(judge, "null")) {
+		say("light", []string{f.String()})
+	}
+	p.scheme("dark")
+	for _, f := range value[[]fault](p, fmt.Sprintf(judge, `["color-contrast"]`)) {
+		say("dark", []string{f.String()})
+	}
+	p.scheme("light")
+	for _, width := range []int64{320, 768, 1280} {
+		p.size(width, 900)
+		say(fmt.Sprintf("%d wide", width), value[[]string](p, wide))
+	}
+	say("refused", value[[]string](p, `globalThis.refused`))
+	say("a control in a live part", value[[]string](p, inLive))
+	return faults
+}
+
+// TestBrowserFindsNothingWrongWithThePages looks at each screen of the running program.
+func TestBrowserFindsNothingWrongWithThePages(t *testing.T) {
+	p := newSite(t, nil).signedIn(t, newBrowser(t))
+	rules := axe(t)
+	for _, address := range []string{
+		"/", "/pools", "/pools/voucher-spring", "/pools/iccid-lot-7", "/pools/voucher-spring/ids", "/pools/voucher-spring/ids?id=SPRING-00000",
+		"/sequences", "/sequences/order", "/sequences/order/rebuild", "/jobs", "/audit", "/audit?action=pool.create", "/credentials", "/about",
+		"/help", "/find?q=voucher-spring", "/find?q=nothing", "/nowhere",
+		"/pools/voucher-spring/pause", "/pools/voucher-spring/delete", "/pools/voucher-spring/edit", "/new/pool", "/new/pool?review=1&name=%20",
+		"/new/sequence", "/new/credential",
+	} {
+		p.visit(address)
+		if faults := p.look(rules); len(faults) > 0 {
+			t.Errorf("%s\n    %s", address, strings.Join(faults, "\n    "))
+		}
+	}
+}
