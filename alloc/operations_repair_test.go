@@ -32,7 +32,7 @@ var repairOperations = map[string]operation{
 		return err
 	}},
 	"Restore": {need: alloc.ActionManage, on: string(pool), record: "pool.restore", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.Restore(ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: time.Unix(1, 0)})
+		_, err := s.Restore(ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: time.Unix(1_000_000_000, 0)})
 		return err
 	}},
 }

@@ -132,7 +132,7 @@ var operations = map[string]operation{
 		return err
 	}},
 	"PoolSamples": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.PoolSamples(ctx, pool, time.Unix(0, 0), time.Unix(1, 0), 1)
+		_, err := s.PoolSamples(ctx, pool, time.Unix(1_000_000_000, 0), time.Unix(1_000_000_001, 0), 1)
 		return err
 	}},
 	"PoolRefill": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
@@ -144,7 +144,7 @@ var operations = map[string]operation{
 		return err
 	}},
 	"SequenceSamples": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.SequenceSamples(ctx, sequence, time.Unix(0, 0), time.Unix(1, 0), 1)
+		_, err := s.SequenceSamples(ctx, sequence, time.Unix(1_000_000_000, 0), time.Unix(1_000_000_001, 0), 1)
 		return err
 	}},
 	"CreateSequence": {need: alloc.ActionManage, on: string(sequence), record: "sequence.create", run: func(ctx context.Context, s *alloc.Service) error {

@@ -13,10 +13,26 @@ import (
 func (w *wreck) late(start, end alloc.Number) {
 	w.t.Helper()
 	lease := alloc.LeaseRecord{Start: start, End: end, Token: alloc.NewToken(), By: "late", At: w.clock.Now(), Epoch: 1, Proven: true}
-	if _, err := w.model.CarryLeases(w.ctx, orders, []alloc.LeaseRecord{lease}); err != nil {
+	w.carry(lease)
+	w.leased = append(w.leased, alloc.Range{Start: start, End: end})
+}
+
+// carry enters leases into the ledger of the sequence, which is paused meanwhile.
+func (w *wreck) carry(leases ...alloc.LeaseRecord) {
+	w.t.Helper()
+	set := func(to alloc.SequenceState) {
+		w.t.Helper()
+		if _, err := w.model.SetSequenceState(w.ctx, orders, 0, to); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if q, err := w.model.Sequence(w.ctx, orders); err == nil && q.State == alloc.SequenceActive {
+		set(alloc.SequencePaused)
+		defer set(alloc.SequenceActive)
+	}
+	if _, err := w.model.CarryLeases(w.ctx, orders, leases); err != nil {
 		w.t.Fatal(err)
 	}
-	w.leased = append(w.leased, alloc.Range{Start: start, End: end})
 }
 
 // C14: leases in flight put their records late. The verification reads the ledger again: a plan that is wrong by now is given up, the
@@ -110,9 +126,7 @@ func TestALongLedgerIsReadInParts(t *testing.T) {
 			n := alloc.Number(2*i + 1)
 			long[i] = alloc.LeaseRecord{Start: n, End: n + 1, Token: alloc.NewToken(), By: "c", At: w.clock.Now(), Epoch: 1, Proven: true}
 		}
-		if _, err := w.model.CarryLeases(w.ctx, orders, long); err != nil {
-			t.Fatal(err)
-		}
+		w.carry(long...)
 		w.model.DropCounter(orders)
 		reading, stop := context.WithCancel(w.ctx)
 		pages := 0

@@ -43,9 +43,10 @@ type Restores interface {
 	// LookUp reads IDs, strongly, and returns those that the pool knows, as Inspect does, in whatever order. At most 1,000. CodePoolNotFound, CodePoolDamaged.
 	LookUp(ctx context.Context, pool PoolName, ids []ID) ([]IDRecord, error)
 
-	// CarryLeases enters leases into the ledger that it does not have, as they are; one that has the same start stays, unless the given one ends later. So a rebuild begins above them. A repeat
-	// is a success. At most 1,000. CodeSequenceNotFound, CodeSequenceDeleted.
-	CarryLeases(ctx context.Context, name SequenceName, leases []LeaseRecord) (entered int, err error)
+	// CarryLeases enters each lease into the ledger, as LeaseRecord.Carries decides by the entries that are there, by a conditional write each: so a rebuild
+	// begins above them, and above what is there. No two begin at the same number. A repeat is a success, and its outcomes are CarryKnown, or CarryClash as before.
+	// At most 1,000. CodeRebuildStep while somebody may lease (Sequence.CheckCarry), CodeSequenceNotFound, CodeSequenceDeleted.
+	CarryLeases(ctx context.Context, name SequenceName, leases []LeaseRecord) ([]CarryOutcome, error)
 }
 
 // Old is what is read of the old table, where that is still there.

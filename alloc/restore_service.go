@@ -9,9 +9,11 @@ import (
 // JobReceiving, and takes the log by ReceivePart. It may be asked for again, and again with another source. Of a sequence it enters leases into the
 // ledger, of which a rebuild then makes the position; with RestoreBurn it says how to rebuild it, and does nothing else.
 //
+// A sequence must be paused, stopped or frozen until it is rebuilt, but for RestoreBurn (Sequence.CheckCarry); a lease of which somebody else has leased numbers since is told.
+//
 // The pool must be paused until the job is done, and paused since the restore: what is claimed before that may be in two hands, and the job then
 // says so, but for what a pool forgets. Where somebody resumes it, the job fails. Of a pool that forgets no log has all that was taken: RestoreLog is refused. Records of Idempotency-Keys
-// are not carried: a repeat of a request from after the point is a new one. Needs ActionManage. CodeInvalidRequest; CodeRebuildStep where the pool is not paused;
+// are not carried: a repeat of a request from after the point is a new one. Needs ActionManage. CodeInvalidRequest; CodeRebuildStep where the pool or the sequence is not paused;
 // CodePoolNotFound, CodePoolDeleted, CodePoolDamaged (rebuild it first), CodeSequenceNotFound, CodeSequenceDeleted; CodeBusy as in Export.
 func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err error) {
 	if _, err := s.someone(ctx); err != nil {
@@ -77,7 +79,7 @@ func (s *Service) checkRestore(r RestoreRequest) error {
 // readyToRestore refuses a restore of what is not there, or of a pool that has to be rebuilt or paused first.
 func (s *Service) readyToRestore(ctx context.Context, j Job) error {
 	if j.Pool == "" {
-		return s.checkThere(ctx, j)
+		return s.readyToCarry(ctx, j)
 	}
 	return s.onPool(ctx, j.Pool, j.checkRestored)()
 }

@@ -20,7 +20,7 @@ func (s *Service) restoreStep(ctx context.Context, j Job) (doneStep, error) {
 	if j.Pool != "" {
 		var err error
 		if p, err = s.store.Pool(ctx, j.Pool); err != nil {
-			return doneStep{}, err
+			return doneStep{}, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
 		}
 		if err := j.checkRestored(p); err != nil {
 			return doneStep{}, err
@@ -138,27 +138,10 @@ func (s *Service) carry(ctx context.Context, j Job, ids []IDRecord, leases []Lea
 			return forwarded{}, err
 		}
 	}
-	whole := leases[:0:0]
-	for _, r := range leases {
-		if !r.damaged() {
-			whole = append(whole, r)
-			continue
-		}
-		c.done++
-		c.tally.Invalid++
-		c.lines = append(c.lines, CarryLine{
-			Sequence: j.Spec.Sequence, Start: r.Start, End: r.End, Outcome: CarryUnreadable,
-			Detail: "the entry of the old ledger that begins here cannot be read, so where it ends is not known",
-		})
-	}
-	for _, some := range onceEach(whole, maxCarry, func(r LeaseRecord) Number { return r.Start }) {
-		entered, err := s.store.CarryLeases(ctx, j.Spec.Sequence, some)
-		if err != nil {
+	for _, some := range onceEach(leases, maxCarry, func(r LeaseRecord) Number { return r.Start }) {
+		if err := s.carryLeases(ctx, j, some, &c); err != nil {
 			return forwarded{}, err
 		}
-		c.done += Count(len(some))
-		c.tally.Carried += Count(entered)
-		c.tally.Duplicate += Count(len(some) - entered)
 	}
 	return c, nil
 }

@@ -164,3 +164,52 @@ func TestAnUnreadableLeaseIsTold(t *testing.T) {
 		t.Errorf("it tells %+v; the job is %+v", lines, j)
 	}
 }
+
+// Numbers that were leased again between the restore and the job are told, each lease that has some of them, also by a repeat; and a rebuild stands above all.
+func TestLeasesInTwoHandsAreTold(t *testing.T) {
+	d := newDisaster(t)
+	set := func(to alloc.SequenceState) {
+		t.Helper()
+		if _, err := d.model.SetSequenceState(t.Context(), sequence, 0, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(alloc.SequenceActive)
+	d.lease(t, 3) // 11 to 13, that were leased as 11 to 35
+	_, err := d.service(t).Restore(d.ctx, alloc.RestoreRequest{Sequence: sequence, Source: alloc.RestoreTable, Point: d.point})
+	if e := wantCode(t, err, alloc.CodeRebuildStep); !strings.Contains(e.Message, "pause it") {
+		t.Errorf("of an active sequence: %q", e.Message)
+	}
+	set(alloc.SequencePaused)
+	log := d.log(t, alloc.LogRequest{Sequence: sequence})
+	for _, source := range []alloc.RestoreSource{alloc.RestoreTable, alloc.RestoreTable, alloc.RestoreLog} {
+		j, lines := d.restore(t, alloc.RestoreRequest{Sequence: sequence, Source: source}, log)
+		if len(lines) != 1 || j.Tally.Conflict != 1 || lines[0].Outcome != alloc.CarryClash || lines[0].Sequence != sequence || lines[0].Start != 11 || lines[0].End != 35 {
+			t.Errorf("it tells %+v; the job is %+v", lines, j)
+		}
+		d.clock.Advance(time.Second)
+	}
+	ledger, _, err := d.model.WalkLedger(t.Context(), sequence, "", 10)
+	if err != nil || len(ledger) != 3 || ledger[1].End != 13 || ledger[2].Start != 14 || ledger[2].End != 35 {
+		t.Errorf("the ledger is %+v, %v", ledger, err)
+	}
+}
+
+// A sequence that somebody resumes ends the restore: what is carried may be leased in the same moment.
+func TestARestoreOfASequenceThatIsResumedEnds(t *testing.T) {
+	d := newDisaster(t)
+	s := d.service(t)
+	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Sequence: sequence, Source: alloc.RestoreTable, Point: d.point})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.model.SetSequenceState(t.Context(), sequence, 0, alloc.SequenceActive); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range d.post.take() {
+		wantCode(t, s.Work(d.ctx, step), alloc.CodeRebuildStep)
+	}
+	if j, err = s.Job(d.ctx, j.ID); err != nil || j.State != alloc.JobFailed || !strings.Contains(j.Failure, "pause it") {
+		t.Errorf("the job is %+v, %v", j, err)
+	}
+}

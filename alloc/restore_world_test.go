@@ -62,6 +62,9 @@ func newDisaster(t testing.TB) *disaster {
 	now()
 	restore()
 	d.setState(t, alloc.PoolPaused)
+	if _, err := d.model.SetSequenceState(t.Context(), sequence, 0, alloc.SequencePaused); err != nil {
+		t.Fatal(err)
+	}
 	return d
 }
 
@@ -80,8 +83,9 @@ func copyModel(t testing.TB, from, to *alloctest.Model) {
 		t.Fatal(err)
 	}
 	leases, _, err1 := from.WalkLedger(t.Context(), sequence, "", 1000)
-	_, err2 := to.CarryLeases(t.Context(), sequence, leases)
-	for _, err := range []error{err1, err2} {
+	_, err2 := to.SetSequenceState(t.Context(), sequence, 0, alloc.SequencePaused)
+	_, err3 := to.CarryLeases(t.Context(), sequence, leases)
+	for _, err := range []error{err1, err2, err3} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,6 +62,7 @@ func travel(t *testing.T, before engine, source string) {
 	}
 	p = launch(t, flags...)
 	for _, on := range []string{"pools/p", "sequences/s"} {
+		must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/" + on + "/pause"})
 		restore(t, p, on, source, point, logs[on])
 	}
 	plan := must[rebuildSeen](t, p, http.StatusOK, request{method: "POST", path: "/v1/sequences/s/rebuild", body: fmt.Sprintf(
@@ -77,6 +78,7 @@ func travel(t *testing.T, before engine, source string) {
 		t.Errorf("the audit of a restored pool: %+v %s", job, mustText(t, p, "/v1/jobs/"+job.ID+"/parts/0"))
 	}
 
+	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/resume"})
 	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/seed", body: "NEW-1\nNEW-2\n", contentType: "text/plain"})
 	for n := 0; ; n++ {
 		a := doOnce(t, p, request{method: "POST", path: "/v1/pools/p/claims"})

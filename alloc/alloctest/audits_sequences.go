@@ -62,7 +62,7 @@ var sequenceAuditCases = []testCase{
 				w.fixture.SetCounter(w.TB, name, 5)
 			}, []alloc.FindingKind{alloc.FindMark}},
 			"carried": {func(name alloc.SequenceName) {
-				w.carryLease(name, alloc.LeaseRecord{Start: 1000, End: 1009, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+				w.carryLeases(name, alloc.LeaseRecord{Start: 1000, End: 1009, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
 			}, []alloc.FindingKind{alloc.FindCounter}},
 		} {
 			name := alloc.SequenceName(what)
@@ -79,13 +79,13 @@ var sequenceAuditCases = []testCase{
 	{"proven leases that overlap are found", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		w.lease(w.open(), leaseOrder("s", 100))
-		w.carryLease("s", alloc.LeaseRecord{Start: 50, End: 60, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+		w.carryLeases("s", alloc.LeaseRecord{Start: 50, End: 60, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
 		w.findsIn("s", alloc.FindOverlap)
 	}},
 	{"an entry of the ledger that cannot be read, or lies outside the sequence, is found", func(w *world) {
 		w.sequence("outside", alloc.SequenceConfig{Start: 100, Limit: 1000})
 		w.lease(w.open(), leaseOrder("outside", 10))
-		w.carryLease("outside", alloc.LeaseRecord{Start: 50, End: 60, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+		w.carryLeases("outside", alloc.LeaseRecord{Start: 50, End: 60, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
 		w.findsIn("outside", alloc.FindLease)
 		w.sequence("damaged", alloc.SequenceConfig{})
 		w.lease(w.open(), leaseOrder("damaged", 10))
@@ -93,13 +93,6 @@ var sequenceAuditCases = []testCase{
 			w.findsIn("damaged", alloc.FindLease)
 		}
 	}},
-}
-
-func (w *world) carryLease(name alloc.SequenceName, l alloc.LeaseRecord) {
-	w.Helper()
-	n, err := w.open().CarryLeases(w.Context(), name, []alloc.LeaseRecord{l})
-	w.ok(err, "CarryLeases")
-	equal(w, n, 1, "leases that were entered")
 }
 
 // auditSequence does the steps of an audit of a sequence.

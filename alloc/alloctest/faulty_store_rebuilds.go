@@ -110,8 +110,8 @@ func (f *Faulty) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID
 }
 
 // CarryLeases implements alloc.Restores.
-func (f *Faulty) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) (int, error) {
-	return call(ctx, f, "CarryLeases", func() (int, error) { return f.store.CarryLeases(ctx, name, leases) })
+func (f *Faulty) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) ([]alloc.CarryOutcome, error) {
+	return call(ctx, f, "CarryLeases", func() ([]alloc.CarryOutcome, error) { return f.store.CarryLeases(ctx, name, leases) })
 }
 
 // AuditPool implements alloc.Audits.

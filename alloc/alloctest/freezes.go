@@ -167,8 +167,7 @@ var freezeCases = []testCase{
 			leased = append(leased, w.lease(w.open(), leaseOrder("s", alloc.Count(i+1))))
 		}
 		loose := alloc.LeaseRecord{Start: 500, End: 599, Token: alloc.NewToken(), By: "other", At: w.clock.Now(), Epoch: 1}
-		_, err := w.open().CarryLeases(w.Context(), "s", []alloc.LeaseRecord{loose})
-		w.ok(err, "CarryLeases")
+		w.carryLeases("s", loose)
 		all := w.wholeLedger("s", 100)
 		for _, limit := range []int{1, 5, len(all)} {
 			equal(w, len(w.wholeLedger("s", limit)), len(all), fmt.Sprintf("entries in pages of %d", limit))
@@ -185,7 +184,7 @@ var freezeCases = []testCase{
 			last = w.wholeLedger("s", 5)[len(all)-1]
 			equal(w, last, alloc.LeaseRecord{Start: 500}, "the entry that is damaged")
 		}
-		_, _, err = w.open().WalkLedger(w.Context(), "none", "", 10)
+		_, _, err := w.open().WalkLedger(w.Context(), "none", "", 10)
 		w.want(err, alloc.CodeSequenceNotFound, "WalkLedger of a sequence that was never made")
 	}},
 }

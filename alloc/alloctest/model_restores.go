@@ -94,32 +94,43 @@ func (m *Model) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID)
 }
 
 // CarryLeases implements alloc.Restores.
-func (m *Model) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) (entered int, err error) {
+func (m *Model) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) (outcomes []alloc.CarryOutcome, err error) {
 	err = m.step(ctx, func(d *modelData) error {
 		q, err := d.sequenceAsIs(name)
 		if err != nil {
 			return err
 		}
-		for _, l := range leases {
-			if q.enter(l) {
-				entered++
+		if !q.lost {
+			if err := q.CheckCarry(); err != nil {
+				return err
 			}
+		}
+		outcomes = nil
+		for _, l := range leases {
+			outcomes = append(outcomes, q.enter(l))
 		}
 		return nil
 	})
-	return entered, err
+	return outcomes, err
 }
 
-// enter puts a lease into the ledger, unless it has one that begins there and ends no sooner.
-func (q *modelSequence) enter(l alloc.LeaseRecord) bool {
-	i := slices.IndexFunc(q.ledger, func(there modelLease) bool { return there.Start == l.Start })
-	switch {
-	case i < 0:
-		q.ledger = append(q.ledger, modelLease{LeaseRecord: l})
-	case q.ledger[i].damaged, l.End > q.ledger[i].End:
-		q.ledger[i] = modelLease{LeaseRecord: l}
-	default:
-		return false
+// enter carries a lease into the ledger.
+func (q *modelSequence) enter(l alloc.LeaseRecord) alloc.CarryOutcome {
+	var there []alloc.LeaseRecord
+	for _, e := range q.ledger {
+		if e.damaged {
+			e.LeaseRecord = alloc.LeaseRecord{Start: e.Start}
+		}
+		there = append(there, e.LeaseRecord)
 	}
-	return true
+	write, due, outcome := l.Carries(there)
+	if due {
+		entry := modelLease{LeaseRecord: write, damaged: write.Token == ""}
+		if i := slices.IndexFunc(q.ledger, func(e modelLease) bool { return e.Start == write.Start }); i >= 0 {
+			q.ledger[i] = entry
+		} else {
+			q.ledger = append(q.ledger, entry)
+		}
+	}
+	return outcome
 }

@@ -29,6 +29,7 @@ var restoreMutants = []mutant{
 	{"an unknown ID that is said to be free is added as free", []string{"an unknown ID is added"}, func(m *Model) alloc.Store { return adding{m} }},
 	{"the stock leaves out the last of a page", []string{"Stock gives the IDs"}, func(m *Model) alloc.Store { return skippingStock{m} }},
 	{"no lease is entered into a ledger", []string{"CarryLeases enters", "a lease that runs into what was carried", "after a restore and a carrying"}, func(m *Model) alloc.Store { return ledgerless{m} }},
+	{"numbers in two hands are not told", []string{"a lease that overlaps somebody else's"}, func(m *Model) alloc.Store { return silentLedger{m} }},
 	{"an audit finds nothing", []string{"a pool that is damaged in any part", "an ID that is listed and gone", "a hold that is past its time for longer"}, auditing(func(step *alloc.AuditStep) { step.Findings = nil })},
 	{"an audit always finds something", []string{"an audit of a healthy pool looks", "audits beside claims"}, auditing(func(step *alloc.AuditStep) {
 		found(step, alloc.FindCounts, "p", "one too many", alloc.RemedyNone)
@@ -127,9 +128,21 @@ func (s skippingStock) Stock(ctx context.Context, pool alloc.PoolName, mark stri
 
 type ledgerless struct{ *Model }
 
-func (s ledgerless) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) (int, error) {
+func (s ledgerless) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) ([]alloc.CarryOutcome, error) {
 	_, err := s.Model.Evidence(ctx, name)
-	return len(leases), err
+	return slices.Repeat([]alloc.CarryOutcome{alloc.CarryDone}, len(leases)), err
+}
+
+type silentLedger struct{ *Model }
+
+func (s silentLedger) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.CarryLeases(ctx, name, leases)
+	for i, o := range outcomes {
+		if o == alloc.CarryClash {
+			outcomes[i] = alloc.CarryDone
+		}
+	}
+	return outcomes, err
 }
 
 // auditing changes what an audit of a pool says.

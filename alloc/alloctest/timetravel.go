@@ -1,7 +1,9 @@
 package alloctest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"idpool/alloc"
@@ -16,20 +18,85 @@ var ledgerRestoreCases = []testCase{
 			{Start: 11, End: 20, Token: alloc.NewToken(), By: "other", At: w.clock.Now().Add(-time.Hour), Epoch: 1, Proven: true},
 			{Start: 500, End: 599, Token: alloc.NewToken(), By: "third", At: w.clock.Now(), Epoch: 3},
 		}
-		for _, want := range []int{2, 0} {
-			n, err := w.open().CarryLeases(w.Context(), "s", leases)
-			w.ok(err, "CarryLeases")
-			equal(w, n, want, "leases that were entered")
+		for _, want := range []alloc.CarryOutcome{alloc.CarryDone, alloc.CarryKnown} {
+			w.outcomes(w.carryLeases("s", leases...), alloc.CarryKnown, want, want)
 			w.sameLedger(w.wholeLedger("s", 2), leases)
 		}
 		longer := leases[2]
-		longer.End, longer.Token = 699, alloc.NewToken()
+		longer.End = 699
 		shorter := leases[1]
-		shorter.End, shorter.Token = 15, alloc.NewToken()
-		n, err := w.open().CarryLeases(w.Context(), "s", []alloc.LeaseRecord{longer, shorter})
-		w.ok(err, "CarryLeases")
-		equal(w, n, 1, "leases that end later than what has their start")
+		shorter.End = 15
+		w.outcomes(w.carryLeases("s", longer, shorter), alloc.CarryDone, alloc.CarryKnown)
 		w.sameLedger(w.wholeLedger("s", 10), []alloc.LeaseRecord{leases[0], leases[1], longer})
+		unread := alloc.LeaseRecord{Start: 700}
+		for _, want := range []alloc.CarryOutcome{alloc.CarryDone, alloc.CarryKnown} {
+			w.outcomes(w.carryLeases("s", unread, alloc.LeaseRecord{Start: 500}), want, alloc.CarryKnown)
+			w.sameLedger(w.wholeLedger("s", 10), []alloc.LeaseRecord{leases[0], leases[1], longer, unread})
+		}
+	}},
+	{"a lease that overlaps somebody else's is a clash, each time it is carried, and both stand in the ledger", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		for _, n := range []alloc.Count{100, 5, 200} { // 1 to 100, 101 to 105, 106 to 305
+			w.lease(w.open(), leaseOrder("s", n))
+		}
+		for _, c := range []struct {
+			what       string
+			start, end alloc.Number
+			want       alloc.CarryOutcome
+		}{
+			{"in the middle of another", 40, 50, alloc.CarryClash},
+			{"behind that, in the same other", 60, 70, alloc.CarryClash},
+			{"at the end of the same", 100, 100, alloc.CarryClash},
+			{"the same numbers", 101, 105, alloc.CarryClash},
+			{"the end of one, all of two, and more", 90, 400, alloc.CarryClash},
+			{"in what only that one has", 350, 360, alloc.CarryClash},
+			{"from the start of one, over that and another", 101, 420, alloc.CarryClash},
+			{"in what only that one has", 410, 415, alloc.CarryClash},
+			{"above all", 421, 430, alloc.CarryDone},
+			{"above all, with a gap", 441, 450, alloc.CarryDone},
+			{"over the gap", 425, 445, alloc.CarryClash},
+			{"in the gap", 435, 438, alloc.CarryClash},
+		} {
+			l := alloc.LeaseRecord{Start: c.start, End: c.end, Token: alloc.NewToken(), By: "old", At: w.clock.Now(), Epoch: 1, Proven: true}
+			again := c.want
+			if again == alloc.CarryDone {
+				again = alloc.CarryKnown
+			}
+			for _, want := range []alloc.CarryOutcome{c.want, again} {
+				if got := w.carryLeases("s", l); got[0] != want {
+					w.Errorf("a lease %s: got %s, want %s", c.what, got[0], want)
+				}
+			}
+		}
+		var got []string
+		for _, l := range w.wholeLedger("s", 3) {
+			got = append(got, fmt.Sprintf("%d-%d", l.Start, l.End))
+		}
+		equal(w, strings.Join(got, " "), "1-100 40-50 60-70 90-400 100-100 101-105 106-305 306-420 350-360 410-415 421-430 425-445 435-438 441-450", "ledger")
+		equal(w, w.rebuildSequence("s", "rebuild").Next, 461, "Next after a rebuild")
+	}},
+	{"leases are carried only while nobody leases", func(w *world) {
+		l := alloc.LeaseRecord{Start: 500, End: 599, Token: alloc.NewToken(), By: "old", At: w.clock.Now(), Epoch: 1, Proven: true}
+		carry := func(name alloc.SequenceName) error {
+			_, err := w.open().CarryLeases(w.Context(), name, []alloc.LeaseRecord{l})
+			return err
+		}
+		w.sequence("s", alloc.SequenceConfig{})
+		w.want(carry("s"), alloc.CodeRebuildStep, "CarryLeases of an active sequence")
+		equal(w, len(w.wholeLedger("s", 10)), 0, "entries of the ledger")
+		w.setSequence("s", alloc.SequencePaused)
+		w.ok(carry("s"), "CarryLeases of a paused sequence")
+		_, err := w.open().Freeze(w.Context(), "s", "rebuild")
+		w.ok(err, "Freeze")
+		w.ok(carry("s"), "CarryLeases of a frozen sequence")
+		_, err = w.open().Restart(w.Context(), restartOrder("s", "rebuild", 2, 1000))
+		w.ok(err, "Restart")
+		_, err = w.open().Thaw(w.Context(), "s", "rebuild", alloc.SequenceResuming, 10)
+		w.ok(err, "Thaw")
+		w.want(carry("s"), alloc.CodeRebuildStep, "CarryLeases of a sequence that serves a share")
+		w.sequence("lost", alloc.SequenceConfig{})
+		w.fixture.DropCounter(w.TB, "lost")
+		w.ok(carry("lost"), "CarryLeases of a sequence whose counter is lost")
 	}},
 	{"a lease that runs into what was carried stops the sequence, and so does Watch; a rebuild begins above it", func(w *world) {
 		for _, how := range []string{"lease", "watch"} {
@@ -38,8 +105,7 @@ var ledgerRestoreCases = []testCase{
 			warm := w.open()
 			w.lease(warm, leaseOrder(name, 10))
 			carried := alloc.LeaseRecord{Start: 15, End: 40, Token: alloc.NewToken(), By: "client", At: w.clock.Now(), Epoch: 1, Proven: true}
-			_, err := w.open().CarryLeases(w.Context(), name, []alloc.LeaseRecord{carried})
-			w.ok(err, "CarryLeases")
+			w.carryLeases(name, carried)
 			if how == "watch" {
 				equal(w, w.watch(name).State, alloc.SequenceStopped, "state that Watch answers")
 			} else {
@@ -56,9 +122,7 @@ var ledgerRestoreCases = []testCase{
 		w.sequence("s", alloc.SequenceConfig{})
 		w.fixture.DropCounter(w.TB, "s")
 		carried := alloc.LeaseRecord{Start: 1, End: 100, Token: alloc.NewToken(), By: "client", At: w.clock.Now(), Epoch: 4, Proven: true}
-		n, err := w.open().CarryLeases(w.Context(), "s", []alloc.LeaseRecord{carried})
-		w.ok(err, "CarryLeases")
-		equal(w, n, 1, "leases that were entered")
+		w.outcomes(w.carryLeases("s", carried), alloc.CarryDone)
 		q := w.rebuildSequence("s", "rebuild")
 		equal(w, q.Epoch, 5, "epoch after a rebuild")
 		equal(w, q.Next, 111, "Next after a rebuild")
@@ -98,8 +162,7 @@ var timeTravelCases = []testCase{
 		for range 2 {
 			restore(w.TB)
 			w.carryAll("p", taken)
-			_, err := w.open().CarryLeases(w.Context(), "s", ledger)
-			w.ok(err, "CarryLeases")
+			w.carryLeases("s", ledger...)
 			q := w.rebuildSequence("s", "rebuild")
 			if next := leased[len(leased)-1].End; q.Next <= next {
 				w.Fatalf("Next after a restore: got %d, want it above %d", q.Next, next)
@@ -126,8 +189,7 @@ var timeTravelCases = []testCase{
 		old := w.wholeLedger("s", 10)
 		restore(w.TB)
 		w.sameLedger(w.wholeLedger("s", 10), old[:1])
-		_, err := w.open().CarryLeases(w.Context(), "s", old)
-		w.ok(err, "CarryLeases")
+		w.carryLeases("s", old...)
 		w.refuseLease(w.open(), leaseOrder("s", 1), alloc.CodeSequenceStopped, "Lease of what was leased before the restore")
 	}},
 	{"after a restore and a burning of all that may have been taken nothing is given again", func(w *world) {
@@ -180,6 +242,27 @@ func (w *world) carryAll(pool alloc.PoolName, taken []alloc.IDRecord) {
 				w.Fatalf("Carry of %+v: got a clash, though nobody has taken anything since", batch[i])
 			}
 		}
+	}
+}
+
+// carryLeases carries leases into a sequence that is paused meanwhile.
+func (w *world) carryLeases(name alloc.SequenceName, leases ...alloc.LeaseRecord) []alloc.CarryOutcome {
+	w.Helper()
+	q, err := w.elsewhere().Sequence(w.Context(), name)
+	if active := err == nil && q.State == alloc.SequenceActive; active {
+		w.setSequence(name, alloc.SequencePaused)
+		defer w.setSequence(name, alloc.SequenceActive)
+	}
+	outcomes, err := w.open().CarryLeases(w.Context(), name, leases)
+	w.ok(err, "CarryLeases")
+	equal(w, len(outcomes), len(leases), "outcomes of CarryLeases")
+	return outcomes
+}
+
+func (w *world) outcomes(got []alloc.CarryOutcome, want ...alloc.CarryOutcome) {
+	w.Helper()
+	if !slices.Equal(got, want) {
+		w.Errorf("outcomes: got %v, want %v", got, want)
 	}
 }
 

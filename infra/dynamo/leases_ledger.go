@@ -14,6 +14,7 @@ import (
 //
 //	end  last number          t   token of the lease       by  client       at  when, in nanoseconds       ep  epoch
 //	pr   it is proven         un  another range was answered in its place         rb  the rebuild that it is the test of: nobody got it
+//	rc   how far up entries go that begin below it and reach over its start, where that is further than end: see leases_carry.go
 //	ca   token of the call of CarryLeases that entered it; absent where a lease did
 //
 // A record that is not proven is a lease under way, or one that a crash cut off. The latter stays for ever as what it
@@ -128,7 +129,7 @@ func (s *Store) walk(ctx context.Context, l lease) error {
 func (l lease) apartFrom(it Item) (proven bool, err error) {
 	end, ok := it["end"].(int64)
 	switch {
-	case ok && end >= l.start, !ok && (l.start <= l.base || it.Str("sk") > ledgerSK(l.base)):
+	case ok && max(end, it.Int("rc")) >= l.start, !ok && (l.start <= l.base || it.Str("sk") > ledgerSK(l.base)):
 		return false, errOverlap
 	}
 	return ok && it.Bool("pr"), nil

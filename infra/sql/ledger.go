@@ -11,12 +11,14 @@ import (
 const (
 	walkLedger = `SELECT ` + leaseColumns + ` FROM leases WHERE sequence = $1 AND low > $2 ORDER BY low LIMIT $3`
 
-	// carryLease enters a lease, unless there is one that begins there and ends no sooner. Of one that cannot be read it is said anew
+	// besideLeases reads the entries that begin within a stretch of numbers, or reach into it.
+	besideLeases = `SELECT ` + leaseColumns + ` FROM leases WHERE sequence = $1 AND low <= $3 AND (low >= $2 OR high >= $2) ORDER BY low`
+
+	// carryLease enters a lease. An entry that begins there is one that ends sooner, or cannot be read: of such a one it is said anew
 	// whose it is, and it ends no sooner than before.
 	carryLease = `INSERT INTO leases (sequence, low, high, token, client, at, epoch, proven, carried) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1)
 		ON CONFLICT (sequence, low) DO UPDATE SET high = CASE WHEN leases.high > excluded.high THEN leases.high ELSE excluded.high END, token = excluded.token, client = excluded.client, at = excluded.at,
-			epoch = excluded.epoch, proven = excluded.proven, carried = 1
-		WHERE leases.high < excluded.high OR leases.token = '' AND excluded.token <> ''`
+			epoch = excluded.epoch, proven = excluded.proven, carried = 1`
 )
 
 // readable reports whether an entry of the ledger says whose it is. What else could be wrong with it its columns do not allow.
@@ -59,10 +61,10 @@ func (s *Store) WalkLedger(ctx context.Context, name alloc.SequenceName, mark st
 	return page, next, err
 }
 
-// CarryLeases enters leases into the ledger that it does not have.
-func (s *Store) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) (int, error) {
+// CarryLeases enters leases into the ledger as the entries decide that are there.
+func (s *Store) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) ([]alloc.CarryOutcome, error) {
 	leases = slices.Clone(leases) // the step may outlive this call
-	return write(ctx, s.writer, func(t *tx) (int, error) {
+	return write(ctx, s.writer, func(t *tx) ([]alloc.CarryOutcome, error) {
 		q, err := t.live(name)
 		if err == nil && q.lost {
 			if _, err = t.exec(restoreSequence, q.number); err == nil { // its leases stand by it; it is for a rebuild all the same
@@ -70,22 +72,45 @@ func (s *Store) CarryLeases(ctx context.Context, name alloc.SequenceName, leases
 			}
 		}
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		entered := 0
+		if err := q.CheckCarry(); err != nil {
+			return nil, err
+		}
+		there, err := t.besideLeases(q, leases)
+		if err != nil {
+			return nil, err
+		}
+		outcomes := make([]alloc.CarryOutcome, 0, len(leases))
 		for _, l := range leases {
 			if l.End > alloc.MaxNumber {
-				return 0, alloc.Errorf(alloc.CodeInvalidRequest, "the lease that begins at %d ends above every number that there is", l.Start)
+				return nil, alloc.Errorf(alloc.CodeInvalidRequest, "the lease that begins at %d ends above every number that there is", l.Start)
 			}
-			if !readable(l) { // nor was it where it comes from; its start is known to be used
-				l.End, l.Token = max(l.Start, l.End), ""
+			entry, due, outcome := l.Carries(slices.DeleteFunc(slices.Clone(there), func(e alloc.LeaseRecord) bool { return e.Start > max(l.Start, l.End) || max(e.Start, e.End) < l.Start }))
+			outcomes = append(outcomes, outcome)
+			if !due {
+				continue
 			}
-			changed, err := t.exec(carryLease, q.number, l.Start, l.End, l.Token, l.By, instant(l.At), l.Epoch, l.Proven)
-			if err != nil {
-				return 0, err
+			there = append(slices.DeleteFunc(there, func(e alloc.LeaseRecord) bool { return e.Start == entry.Start }), entry)
+			if !readable(entry) { // nor was it where it comes from; its start is known to be used
+				entry.End, entry.Token = max(entry.Start, entry.End), ""
 			}
-			entered += int(changed)
+			if err := changedOne(t.exec(carryLease, q.number, entry.Start, entry.End, entry.Token, entry.By, instant(entry.At), entry.Epoch, entry.Proven)); err != nil {
+				return nil, err
+			}
 		}
-		return entered, nil
+		return outcomes, nil
 	})
+}
+
+// besideLeases reads the entries of the ledger beside which the leases are to stand.
+func (t *tx) besideLeases(q sequenceRow, leases []alloc.LeaseRecord) ([]alloc.LeaseRecord, error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	from, to := alloc.MaxNumber, alloc.Number(0)
+	for _, l := range leases {
+		from, to = min(from, l.Start), max(to, l.Start, min(l.End, alloc.MaxNumber))
+	}
+	return list(t, scanLease, besideLeases, q.number, from, to)
 }

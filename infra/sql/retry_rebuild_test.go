@@ -95,6 +95,7 @@ func rebuildAttempts(t *testing.T) []attempt {
 		}},
 		{"carry of leases", func(s *Store) func() (any, error) {
 			leased(s)
+			setSequence(t, s, alloc.SequencePaused)
 			leases := []alloc.LeaseRecord{
 				{Start: 1, End: 20, Token: "t", At: at, Epoch: 1, Proven: true}, {Start: 30, End: 40, Token: "t", At: at, Epoch: 1},
 			}

@@ -234,6 +234,7 @@ func TestARestoreByALog(t *testing.T) {
 	w.h = clientAt(t, w.store, w.clock.Now).h // processes start anew after a restore
 	refusedBy(t, w.do("POST", "/v1/pools/p/restore", `{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`), alloc.CodeRebuildStep)
 	w.must(200, "POST", "/v1/pools/p/pause", "")
+	w.must(200, "POST", "/v1/sequences/s/pause", "")
 	for path, log := range logs {
 		name := path[strings.LastIndex(path, "/")+1:]
 		got := w.must(201, "POST", path+"/restore", fmt.Sprintf(`{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": %q, "why": "the table was restored"}`, name))

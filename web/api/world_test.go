@@ -77,6 +77,8 @@ func (w *world) readyFor(rt api.Route) *world {
 		w.planRebuild(`{"reported": "5"}`)
 	case "restorePool":
 		w.must(200, "POST", "/v1/pools/p/pause", "")
+	case "restoreSequence":
+		w.must(200, "POST", "/v1/sequences/s/pause", "")
 	case "resumeRebuild":
 		w.planRebuild(`{"reported": "5"}`)
 		w.must(200, "POST", "/v1/sequences/s/rebuild/apply", fmt.Sprintf(`{"plan": %q, "confirm": "s"}`, w.plan))

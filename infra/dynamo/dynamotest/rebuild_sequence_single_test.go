@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"idpool/alloc"
@@ -95,13 +96,28 @@ func TestCarriedLeasesSurviveAFaultAtEveryWrite(t *testing.T) {
 		for i, start := range []alloc.Number{1, 11, 21} {
 			leases = append(leases, alloc.LeaseRecord{Start: start, End: start + 9, Token: alloc.Token(fmt.Sprint("t", i)), By: "old", Epoch: 1, Proven: true})
 		}
-		again(t, a, func(ctx context.Context, s *dynamo.Store) (int, error) { return s.CarryLeases(ctx, sequence, leases) })
+		setSequence(t, a.mem, alloc.SequencePaused)
+		outcomes, _ := again(t, a, func(ctx context.Context, s *dynamo.Store) ([]alloc.CarryOutcome, error) {
+			return s.CarryLeases(ctx, sequence, leases)
+		})
+		if len(outcomes) != 3 || outcomes[0] != alloc.CarryClash || slices.Contains(outcomes[1:], alloc.CarryClash) {
+			t.Errorf("the outcomes are %v", outcomes)
+		}
 		got, _, err := storeOn(t, a.mem).WalkLedger(t.Context(), sequence, "", 10)
-		if err != nil || len(got) != 3 || got[0].End != 10 || got[2].End != 30 || shorter.End != 5 {
+		if err != nil || len(got) != 4 || got[0].End != 5 || got[1].End != 10 || got[3].End != 30 || shorter.End != 5 {
 			t.Errorf("the ledger is %+v, %v", got, err)
 		}
+		setSequence(t, a.mem, alloc.SequenceActive)
 		if _, err := storeOn(t, a.mem).Lease(t.Context(), alloc.LeaseOrder{Sequence: sequence, Count: 5, By: "client"}); !alloc.Is(err, alloc.CodeSequenceStopped) {
 			t.Errorf("a lease below what was carried got %v", err)
 		}
 	})
+}
+
+// setSequence changes the state of the sequence.
+func setSequence(t *testing.T, table dynamo.Table, to alloc.SequenceState) {
+	t.Helper()
+	if _, err := storeOn(t, table).SetSequenceState(t.Context(), sequence, 0, to); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2621,7 +2621,7 @@ type Tally struct {
 	// Claimed IDs taken for good.
 	Claimed *int64 `json:"claimed,omitempty"`
 
-	// Clash IDs that are in two hands: somebody else has taken them since the backup was restored. The result has a line for each.
+	// Clash IDs, or leases with numbers, that are in two hands: somebody else has taken them since the backup was restored. The result has a line for each.
 	Clash *int64 `json:"clash,omitempty"`
 
 	// Conflict In the pool already and taken.
@@ -5026,7 +5026,8 @@ type ClientInterface interface {
 	// RestoreSequenceWithBody Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+	// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5036,7 +5037,8 @@ type ClientInterface interface {
 	// RestoreSequence Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+	// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6966,7 +6968,8 @@ func (c *Client) ResumeRebuild(ctx context.Context, sequence SequenceInPath, par
 // RestoreSequenceWithBody Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6986,7 +6989,8 @@ func (c *Client) RestoreSequenceWithBody(ctx context.Context, sequence SequenceI
 // RestoreSequence Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11993,7 +11997,8 @@ type ClientWithResponsesInterface interface {
 	// RestoreSequenceWithBodyWithResponse Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+	// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12003,7 +12008,8 @@ type ClientWithResponsesInterface interface {
 	// RestoreSequenceWithResponse Carry forward the leases after a restore
 	//
 	// What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+	// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+	// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15132,6 +15138,8 @@ type RestoreSequenceResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
 	ApplicationProblemJSON410 *SequenceDeleted
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
@@ -16918,7 +16926,8 @@ func (c *ClientWithResponses) ResumeRebuildWithResponse(ctx context.Context, seq
 // RestoreSequenceWithBodyWithResponse Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16934,7 +16943,8 @@ func (c *ClientWithResponses) RestoreSequenceWithBodyWithResponse(ctx context.Co
 // RestoreSequenceWithResponse Carry forward the leases after a restore
 //
 // What *restorePool* says, for the leases of a sequence. They go into the ledger, so that a rebuild begins above them. With the
-// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence.
+// source `burn` nothing is changed: the job says in its `log` how to rebuild the sequence. With the others the sequence must be paused, from the restore of the backup
+// on until it was rebuilt (or stopped, or frozen by a rebuild). A lease of which somebody else has leased numbers too, since the restore, is a *clash*: both stand in the ledger.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24184,6 +24194,13 @@ func ParseRestoreSequenceResponse(rsp *http.Response) (*RestoreSequenceResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
 		var dest SequenceDeleted
