@@ -108,7 +108,7 @@ func TestTimeTravelWithTrafficBeforeTheCarry(t *testing.T) {
 	for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newAuditStage(t, 120, alloc.PoolConfig{Policy: policy})
-			g := &given{T: t, ids: map[alloc.ID]string{}}
+			g := &given{TB: t, ids: map[alloc.ID]string{}}
 			frozen := s.warm() // sleeps through the restore with stock in memory
 			g.claimed("before the backup", s.claimBy(frozen, 1))
 			g.claimed("before the backup", s.claim(order(3, "a key")))
@@ -131,7 +131,7 @@ func TestTimeTravelWithTrafficBeforeTheCarry(t *testing.T) {
 			}
 			g.claimed("after the backup", s.claim(order(4, "a third key")))
 			g.claimed("after the backup", s.claim(heldOrder(4, 100*time.Hour)))
-			old := &auditStage{T: t, mem: s.mem, clock: s.clock}
+			old := &auditStage{TB: t, mem: s.mem, clock: s.clock}
 
 			s.mem = backup
 			s.clock.Advance(2 * time.Hour)
