@@ -25,6 +25,10 @@ var restoreMutants = []mutant{
 	{"a rebuild of a pool activates it", []string{"a rebuild leaves a paused"}, rebuilding(func(p *modelPool) { p.State = alloc.PoolActive })},
 	{"a step that comes late begins anew", []string{"C16 each step of a rebuild done twice"}, func(m *Model) alloc.Store { return beginsAnew{m} }},
 	{"what is carried overwrites whatever is there", []string{"Carry makes each ID", "a burning retires what is free"}, func(m *Model) alloc.Store { return trampling{m} }},
+	{"who has taken an ID since the restore loses it", []string{"Carry makes each ID"}, func(m *Model) alloc.Store { return pointless{m} }},
+	{"what is said of an earlier generation is left free", []string{"Carry makes each ID"}, func(m *Model) alloc.Store { return behind{m} }},
+	{"whom a carry has brought counts as one who took it here", []string{"Carry makes each ID"}, func(m *Model) alloc.Store { return bringing{m} }},
+	{"what is taken is not looked up", []string{"LookUp gives"}, func(m *Model) alloc.Store { return overlooking{m} }},
 	{"nothing is carried", []string{"after a restore and a carrying", "after a restore and a burning", "Carry makes each ID"}, func(m *Model) alloc.Store { return lazy{m} }},
 	{"an unknown ID that is said to be free is added as free", []string{"an unknown ID is added"}, func(m *Model) alloc.Store { return adding{m} }},
 	{"the stock leaves out the last of a page", []string{"Stock gives the IDs"}, func(m *Model) alloc.Store { return skippingStock{m} }},
@@ -96,6 +100,50 @@ func (s trampling) Carry(ctx context.Context, pool alloc.PoolName, point time.Ti
 		}
 	}
 	return outcomes, err
+}
+
+type pointless struct{ *Model }
+
+func (s pointless) Carry(ctx context.Context, pool alloc.PoolName, _ time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	return s.Model.Carry(ctx, pool, s.now(), taken)
+}
+
+type behind struct{ *Model }
+
+func (s behind) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) (all []alloc.CarryOutcome, err error) {
+	for _, r := range taken {
+		if has, err := s.Inspect(ctx, pool, r.ID); err == nil && r.Generation < has.Generation {
+			all = append(all, alloc.CarryBehind)
+			continue
+		}
+		some, err := s.Model.Carry(ctx, pool, point, []alloc.IDRecord{r})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+type bringing struct{ *Model }
+
+func (s bringing) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.Carry(ctx, pool, point, taken)
+	s.data.mu.Lock()
+	defer s.data.mu.Unlock()
+	for _, r := range taken {
+		if p := s.data.pools[pool]; p != nil && p.ids[r.ID] != nil {
+			p.ids[r.ID].carried = false
+		}
+	}
+	return outcomes, err
+}
+
+type overlooking struct{ *Model }
+
+func (s overlooking) LookUp(ctx context.Context, pool alloc.PoolName, ids []alloc.ID) ([]alloc.IDRecord, error) {
+	found, err := s.Model.LookUp(ctx, pool, ids)
+	return slices.DeleteFunc(found, func(r alloc.IDRecord) bool { return r.State != alloc.StateFree }), err
 }
 
 type lazy struct{ *Model }

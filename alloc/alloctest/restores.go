@@ -37,7 +37,31 @@ var restoreCases = []testCase{
 		_, _, err := w.open().Stock(w.Context(), "none", "", 10)
 		w.want(err, alloc.CodePoolNotFound, "Stock of a pool that is not there")
 	}},
-	{"Carry makes each ID what is said of it, where that is ahead, and nothing else", func(w *world) {
+	{"LookUp gives what Inspect gives of each, and nothing of what the pool does not know", func(w *world) {
+		w.mixture("p")
+		ids := []alloc.ID{"no such ID"}
+		for _, r := range w.walk("p", "", 100) {
+			ids = append(ids, r.ID)
+		}
+		found, err := w.open().LookUp(w.Context(), "p", ids)
+		w.ok(err, "LookUp")
+		equal(w, len(found), mixed, "IDs found")
+		for _, r := range found {
+			w.sameRecord(r, w.inspect("p", r.ID))
+		}
+		w.forgetting("f", 6)
+		gone := w.claim(w.open(), order("f", 2))
+		kept := w.claim(w.open(), keyedOrder("f", 2, "k"))
+		for _, want := range []int{2, 0} {
+			found, err := w.open().LookUp(w.Context(), "f", append(slices.Clone(gone.IDs), kept.IDs...))
+			w.ok(err, "LookUp")
+			equal(w, len(found), want, "IDs of a pool that forgets")
+			w.pass(alloc.KeyRetention)
+		}
+		_, err = w.open().LookUp(w.Context(), "none", ids)
+		w.want(err, alloc.CodePoolNotFound, "LookUp in a pool that is not there")
+	}},
+	{"Carry makes each ID what is said of it, as the one rule says, and nothing else", func(w *world) {
 		for _, c := range carries() {
 			w.carriesAs(c)
 		}
