@@ -94,7 +94,7 @@ func TestADamagedPoolIsRebuiltAndAudited(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		given := idsGiven{}
 		p := launch(t, e.flags()...)
-		given.fill(t, p, 300)
+		given.fill(t, p, 300, "keep")
 		given.claim(t, p, 20, "")
 		held := given.claim(t, p, 5, `"hold": 3600`)
 		must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/retire", body: held.settling(1)})

@@ -13,21 +13,21 @@ import (
 // TestTimeTravel restores the backup of a pool and of a sequence, of which much was taken after it, and makes them fit for use again: by the log
 // that was written, by the old store that is still there, and by neither. What was given before the restore is never given again.
 func TestTimeTravel(t *testing.T) {
-	for _, source := range []string{"log", "table", "burn"} {
-		t.Run(source, func(t *testing.T) {
-			onEachEngine(t, func(t *testing.T, before engine) { travel(t, before, source) })
+	for _, c := range []struct{ source, policy string }{{"log", "keep"}, {"table", "keep"}, {"burn", "keep"}, {"table", "forget"}} {
+		t.Run(c.source+" "+c.policy, func(t *testing.T) {
+			onEachEngine(t, func(t *testing.T, before engine) { travel(t, before, c.source, c.policy) })
 		})
 	}
 }
 
-func travel(t *testing.T, before engine, source string) {
+func travel(t *testing.T, before engine, source, policy string) {
 	given, taken := idsGiven{}, numbersTaken{}
 	p := launch(t, before.flags()...)
-	given.fill(t, p, 400)
+	given.fill(t, p, 400, policy)
 	must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/sequences/s", body: `{"resume_share": 100}`})
 	given.claim(t, p, 30, "")
 	held := given.claim(t, p, 8, `"hold": 3600`)
-	released := given.claim(t, p, 4, "")
+	released := given.claim(t, p, 4, `"hold": 3600`)
 	taken.lease(t, p)
 	p.end(t)
 	backup := before.snapshot(t)
@@ -61,6 +61,11 @@ func travel(t *testing.T, before engine, source string) {
 		flags = append(flags, "-old", before.old())
 	}
 	p = launch(t, flags...)
+	refused := doOnce(t, p, request{method: "POST", path: "/v1/pools/p/restore", body: fmt.Sprintf(`{"source": "burn", "point": %q, "confirm": "p"}`, point.UTC().Format(time.RFC3339))})
+	if refused.code() != "rebuild_step" {
+		t.Errorf("the restore of a pool that is not paused: %d %s", refused.status, refused.body)
+	}
+	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/pause"})
 	for _, on := range []string{"pools/p", "sequences/s"} {
 		must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/" + on + "/pause"})
 		restore(t, p, on, source, point, logs[on])
@@ -149,9 +154,9 @@ func (g given) settling(n int) string {
 	return string(body)
 }
 
-func (s idsGiven) fill(t *testing.T, p *program, n int) {
+func (s idsGiven) fill(t *testing.T, p *program, n int, policy string) {
 	t.Helper()
-	must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p"})
+	must[poolSeen](t, p, http.StatusCreated, request{method: "PUT", path: "/v1/pools/p", body: fmt.Sprintf(`{"policy": %q}`, policy)})
 	var ids strings.Builder
 	for i := range n {
 		fmt.Fprintf(&ids, "ID-%d\n", i)

@@ -4517,7 +4517,7 @@ type ClientInterface interface {
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -4530,7 +4530,7 @@ type ClientInterface interface {
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -5999,7 +5999,7 @@ func (c *Client) InspectID(ctx context.Context, pool PoolInPath, params *Inspect
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 // restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -6022,7 +6022,7 @@ func (c *Client) LogPoolWithBody(ctx context.Context, pool PoolInPath, params *L
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 // restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -11462,7 +11462,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -11475,7 +11475,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 	//
@@ -16115,7 +16115,7 @@ func (c *ClientWithResponses) InspectIDWithResponse(ctx context.Context, pool Po
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 // restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
@@ -16134,7 +16134,7 @@ func (c *ClientWithResponses) LogPoolWithBodyWithResponse(ctx context.Context, p
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
 // restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
-// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password.
+// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
 //
