@@ -103,7 +103,7 @@ var operations = map[string]operation{
 		_, err := s.Seed(ctx, alloc.SeedRequest{Pool: pool, Entries: entriesOf("ID-2")})
 		return err
 	}},
-	"CheckSeeding": {need: alloc.ActionSeed, on: string(pool), record: "pool.check-seed", finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
+	"CheckSeeding": {need: alloc.ActionManage, on: string(pool), record: "pool.check-seed", finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.CheckSeeding(ctx, seeding, "")
 		return err
 	}},
@@ -309,7 +309,7 @@ func TestOperationsAreAllOfService(t *testing.T) {
 	var methods []string
 	for m := range reflect.TypeFor[*alloc.Service]().Methods() {
 		switch m.Name {
-		case "Ready", "Verify", "SignIn", "Authenticate", "SignOut", "Seal", "Unseal", "DeriveKey": // they need no caller
+		case "Ready", "Verify", "SignIn", "Authenticate", "SignOut", "Seal", "Unseal": // they need no caller
 		case "NeedToChange": // it says what another needs
 		case "Lines", "Verified": // these tests' own
 		default:

@@ -7,14 +7,18 @@ import (
 
 // CheckSeeding makes a job that looks what would become of the IDs of a seeding's file, all of which has to be there, if it were started now:
 // it adds nothing. Its result has the form of a seeding's. An ID that stands twice in different parts of a file counts as added twice. Needs
-// ActionSeed. CodeInvalidRequest where the job takes no such file, or was started; CodeBusy as in Export.
+// what NeedToChange says. CodeInvalidRequest where the job takes no such file, or was started; CodeBusy as in Export.
 func (s *Service) CheckSeeding(ctx context.Context, id JobID, intent Token) (j Job, err error) {
 	of, err := s.findJob(ctx, id)
 	if err != nil {
 		return Job{}, err
 	}
+	need, err := s.needToChange(ctx, of)
+	if err != nil {
+		return Job{}, err
+	}
 	wanted := Job{ID: newJobID(intent, s.now()), Kind: JobCheck, Pool: of.Pool, Why: of.Why, Spec: JobSpec{File: of.ID}, Column: -1, Total: of.Total, Inputs: of.Inputs}
-	st := step{need: ActionSeed, on: aPool, name: string(of.Pool), verb: "check-seed", reason: said(&of.Why), detail: func() string {
+	st := step{need: need, on: aPool, name: string(of.Pool), verb: "check-seed", reason: said(&of.Why), detail: func() string {
 		return fmt.Sprintf("job %s, of the file of job %s", wanted.ID, of.ID)
 	}}
 	err = s.administer(ctx, st, func() (err error) {

@@ -126,14 +126,19 @@ func (d *dashboard) confirm(r *http.Request, a action, p proposal, err error, pr
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := plan.Seal(r.Context(), d.svc, plan.Plan{
-		Action: a.verb, Target: p.target, Version: p.version, Params: p.params, Need: cmp.Or(p.need, a.need), Name: p.name, Typed: p.typed, Reason: p.reason,
-		Operation: "page-" + rand.Text(),
-	}, d.session(r), d.now())
+	sealed, err := d.sealed(r, a, p)
 	if err != nil {
 		return nil, err
 	}
 	return d.confirmWith(r, p, sealed, problem), nil
+}
+
+// sealed is the plan of a proposal, as a page carries it.
+func (d *dashboard) sealed(r *http.Request, a action, p proposal) (string, error) {
+	return plan.Seal(r.Context(), d.svc, plan.Plan{
+		Action: a.verb, Target: p.target, Version: p.version, Params: p.params, Need: cmp.Or(p.need, a.need), Name: p.name, Typed: p.typed, Reason: p.reason,
+		Operation: "page-" + rand.Text(),
+	}, d.session(r), d.now())
 }
 
 func (d *dashboard) confirmWith(r *http.Request, p proposal, sealed, problem string) templ.Component {
@@ -188,25 +193,30 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 		}
 		return outcome{}, d.confirmWith(r, shown, sealed, problem), nil
 	}
+	to, err = d.once(withReason(r.Context(), typed.reason, p.Operation), a.verb, p, sealed, func(ctx context.Context, attempt alloc.Attempt) (outcome, error) {
+		return a.carry(ctx, p, typed, attempt)
+	})
+	return to, nil, err
+}
+
+// once does the work of a plan, or answers as it was answered before.
+func (d *dashboard) once(ctx context.Context, verb string, p plan.Plan, sealed string, work func(context.Context, alloc.Attempt) (outcome, error)) (to outcome, err error) {
 	var ours outcome
-	answer, replayed, err := d.svc.Keyed(withReason(r.Context(), typed.reason, p.Operation), alloc.KeyedRequest{
-		Need: p.Need, Name: p.Name, Operation: "page " + a.verb, Resource: p.Target, Key: p.Operation, Print: sealed,
+	answer, replayed, err := d.svc.Keyed(ctx, alloc.KeyedRequest{
+		Need: p.Need, Name: p.Name, Operation: "page " + verb, Resource: p.Target, Key: p.Operation, Print: sealed,
 	}, func(ctx context.Context, attempt alloc.Attempt) ([]byte, error) {
-		if ours, err = a.carry(ctx, p, typed, attempt); err != nil {
+		if ours, err = work(ctx, attempt); err != nil {
 			return nil, err
 		}
 		return json.Marshal(ours)
 	})
-	if err != nil {
-		return outcome{}, nil, err
-	}
-	if !replayed {
-		return ours, nil, nil
+	if err != nil || !replayed {
+		return ours, err
 	}
 	if err := json.Unmarshal(answer, &to); err != nil {
-		return outcome{}, nil, alloc.Errorf(alloc.CodeInternal, "what was answered to this step cannot be read").Because(err)
+		return outcome{}, alloc.Errorf(alloc.CodeInternal, "what was answered to this step cannot be read").Because(err)
 	}
-	return to, nil, nil
+	return to, nil
 }
 
 // missing says what a person has left out of a confirmation; "" for nothing.

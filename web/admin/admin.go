@@ -63,12 +63,13 @@ func (d *dashboard) screens() []screen {
 		{"/help", d.help},
 		{"/find", d.find},
 		{"/jobs/{job}", d.jobPage},
+		{"/jobs/{job}/seed", d.checkPage},
 	}
 }
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.credentialActions(), d.sessionActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.seedActions(), d.credentialActions(), d.sessionActions())
 }
 
 type dashboard struct {
@@ -106,6 +107,8 @@ func New(c Config) (http.Handler, error) {
 	for path, file := range map[string]http.HandlerFunc{"/jobs/{job}/parts/{part}": d.jobPart, "/audit/export": d.exportTrail} {
 		mux.Handle(path, d.only(path, d.signedIn(file), nil))
 	}
+	const seed = "/pools/{pool}/seed"
+	mux.Handle(seed, d.signedIn(d.only(seed, d.shown(d.seedPage), http.HandlerFunc(d.takeSeed))))
 	for path, methods := range d.gateRoutes() {
 		mux.Handle(path, d.only(path, methods[http.MethodGet], methods[http.MethodPost]))
 	}

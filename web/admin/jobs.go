@@ -20,7 +20,7 @@ import (
 
 // jobKinds are the kinds of jobs in words.
 var jobKinds = map[alloc.JobKind]string{
-	alloc.JobExport: "Export", alloc.JobSeed: "Seed", alloc.JobCount: "Count", alloc.JobRebuild: "Rebuild",
+	alloc.JobExport: "Export", alloc.JobSeed: "Seed", alloc.JobCheck: "Check file for", alloc.JobCount: "Count", alloc.JobRebuild: "Rebuild",
 	alloc.JobAudit: "Verify", alloc.JobLog: "Log", alloc.JobRestore: "Restore",
 }
 
@@ -130,7 +130,7 @@ func jobTally(j alloc.Job) (facts []templates.Fact) {
 		add("Retired", t.Retired)
 	}
 	switch j.Kind {
-	case alloc.JobSeed:
+	case alloc.JobSeed, alloc.JobCheck:
 		add("Added", t.Added)
 		add("Duplicate", t.Duplicate)
 		add("Conflict", t.Conflict)
@@ -190,7 +190,7 @@ func sequenceAddress(name alloc.SequenceName) string {
 
 // resultNotes say what the result of a job is.
 var resultNotes = map[alloc.JobKind]string{
-	alloc.JobSeed: "what was not added, and why", alloc.JobExport: "the IDs; all parts, one after the other, are one file",
+	alloc.JobSeed: "what was not added, and why", alloc.JobCheck: "what would not be added, and why", alloc.JobExport: "the IDs; all parts, one after the other, are one file",
 	alloc.JobAudit: "the findings, in lines of JSON", alloc.JobRebuild: "the IDs that were listed and are gone, in lines of JSON", alloc.JobLog: "the log; all parts, one after the other, are one file", alloc.JobRestore: "what was not carried, in lines of JSON",
 }
 

@@ -53,6 +53,7 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templates.Link) {
 	buttons = append(buttons, templates.Link{Text: "Look up ID", Href: poolAddress(p.Name) + "/ids"})
 	if !d.readOnly && may(r, alloc.ActionManage, string(p.Name)) {
+		buttons = append(buttons, templates.Link{Text: "Seed pool", Href: poolAddress(p.Name) + "/seed"})
 		buttons = append(buttons, templates.Link{Text: "Edit pool", Href: poolAddress(p.Name) + "/edit"})
 	}
 	for _, s := range poolSteps {

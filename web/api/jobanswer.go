@@ -41,13 +41,14 @@ type specAnswer struct {
 	Point    time.Time           `json:"point,omitzero"`      // of a restore
 	Source   alloc.RestoreSource `json:"source,omitzero"`     // of a restore
 	AtMost   alloc.Count         `json:"at_most,omitzero"`    // of a restore
+	File     alloc.JobID         `json:"file,omitzero"`       // of a check
 	Policy   alloc.Policy        `json:"policy,omitzero"`     // of a pool's rebuild
 	FoldCase *bool               `json:"fold_case,omitempty"` // with policy
 }
 
 func newSpecAnswer(j alloc.Job) specAnswer {
 	s := j.Spec
-	a := specAnswer{Sample: s.Sample, Source: s.Source, AtMost: s.AtMost, Policy: s.Policy}
+	a := specAnswer{Sample: s.Sample, Source: s.Source, AtMost: s.AtMost, File: s.File, Policy: s.Policy}
 	if s.Policy != "" {
 		a.FoldCase = &s.FoldCase
 	}
@@ -101,7 +102,7 @@ func newTally(j alloc.Job) any {
 	t := j.Tally
 	counts := countTally{t.Free, t.Held, t.Claimed, t.Returning, t.Retired}
 	switch j.Kind {
-	case alloc.JobSeed:
+	case alloc.JobSeed, alloc.JobCheck:
 		return seedTally{t.Added, t.Duplicate, t.Conflict, t.Invalid}
 	case alloc.JobCount:
 		return counts

@@ -45,7 +45,7 @@ func pathNumber(q request, name string) (int, error) {
 // partFile is part n as a file. A table has its header in part 0 alone.
 func partFile(j alloc.Job, n int, data []byte) (*file, error) {
 	switch j.Kind {
-	case alloc.JobSeed:
+	case alloc.JobSeed, alloc.JobCheck:
 		return rejectsFile(j, n, data)
 	case alloc.JobLog, alloc.JobAudit, alloc.JobRebuild, alloc.JobRestore:
 		return &file{media: mediaLines, name: fmt.Sprintf("%s-%s-%d.jsonl", about(j), j.Kind, n), data: data}, nil

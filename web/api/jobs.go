@@ -53,6 +53,11 @@ func (a api) cancelJob(ctx context.Context, q request) (answer, error) {
 	return jobAt(a.svc.CancelJob(ctx, q.job()))
 }
 
+// checkJob makes a job that says what would become of a seeding's file.
+func (a api) checkJob(ctx context.Context, q request) (answer, error) {
+	return jobMade(a.svc.CheckSeeding(ctx, q.job(), q.attempt.Intent))
+}
+
 func jobAt(j alloc.Job, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err

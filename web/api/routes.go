@@ -164,7 +164,7 @@ func (a api) credentials() []Route {
 // jobNeeds are what each kind of job needs to be seen: what it needed to be made.
 func jobNeeds() map[alloc.JobKind]alloc.Action {
 	return map[alloc.JobKind]alloc.Action{
-		alloc.JobExport: alloc.ActionExport, alloc.JobSeed: alloc.ActionSeed, alloc.JobCount: alloc.ActionRead,
+		alloc.JobExport: alloc.ActionExport, alloc.JobSeed: alloc.ActionSeed, alloc.JobCheck: alloc.ActionSeed, alloc.JobCount: alloc.ActionRead,
 		alloc.JobRebuild: alloc.ActionManage, alloc.JobAudit: alloc.ActionManage, alloc.JobLog: alloc.ActionManage, alloc.JobRestore: alloc.ActionManage,
 	}
 }
@@ -182,6 +182,10 @@ func (a api) jobs() []Route {
 		{
 			Method: post, Path: job + "/start", Operation: "startJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,
 			Keys: KeysAnswered, read: withBody(a.startJob),
+		},
+		{
+			Method: post, Path: job + "/check", Operation: "checkJob", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onJob,
+			Keys: KeysAnswered, read: withoutBody(a.checkJob),
 		},
 		{
 			Method: post, Path: job + "/cancel", Operation: "cancelJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,

@@ -102,6 +102,7 @@ const (
 // Defines values for JobKind.
 const (
 	JobKindAudit   JobKind = "audit"
+	JobKindCheck   JobKind = "check"
 	JobKindCount   JobKind = "count"
 	JobKindExport  JobKind = "export"
 	JobKindLog     JobKind = "log"
@@ -941,6 +942,9 @@ type Job struct {
 	// Failure With the state `failed`, why.
 	Failure *string `json:"failure,omitempty"`
 
+	// File Of a check: the seeding whose file it looks at.
+	File *string `json:"file,omitempty"`
+
 	// FoldCase Of a rebuild, with `policy`.
 	FoldCase *bool `json:"fold_case,omitempty"`
 
@@ -967,7 +971,7 @@ type Job struct {
 		Parts int `json:"parts"`
 	} `json:"input,omitempty"`
 
-	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *check*: looks what a seeding would add. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
 	// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 	Kind JobKind `json:"kind"`
 
@@ -1060,7 +1064,7 @@ type JobVerdict string
 // Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 type JobID = string
 
-// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+// JobKind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *check*: looks what a seeding would add. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
 // *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 type JobKind string
 
@@ -2062,6 +2066,9 @@ type ReceivedJob struct {
 	// Failure With the state `failed`, why.
 	Failure *string `json:"failure,omitempty"`
 
+	// File Of a check: the seeding whose file it looks at.
+	File *string `json:"file,omitempty"`
+
 	// FoldCase Of a rebuild, with `policy`.
 	FoldCase *bool `json:"fold_case,omitempty"`
 
@@ -2088,7 +2095,7 @@ type ReceivedJob struct {
 		Parts int `json:"parts"`
 	} `json:"input,omitempty"`
 
-	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *check*: looks what a seeding would add. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
 	// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 	Kind JobKind `json:"kind"`
 
@@ -2813,7 +2820,7 @@ type Tended struct {
 		// Examples: 01FK3Q8T5V7B9D2E4G6H8J0LNP
 		ID JobID `json:"id"`
 
-		// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
+		// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *check*: looks what a seeding would add. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
 		// *log*: writes what was taken. *restore*: carries forward what was taken after a backup was made.
 		Kind JobKind `json:"kind"`
 
@@ -3353,6 +3360,14 @@ type ListJobsParamsFormat string
 
 // CancelJobParams defines parameters for CancelJob.
 type CancelJobParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CheckJobParams defines parameters for CheckJob.
+type CheckJobParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
 	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
 	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
@@ -4220,6 +4235,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckJob See what would become of the IDs of a seeding's file
+	//
+	// Makes another job, of kind *check*, that goes over what the seeding has received, adds nothing, and counts what would be added, is a duplicate, in
+	// conflict or invalid; its result has a line for each that would not be added. An ID that stands twice in different parts of a file counts as
+	// added twice. It needs what sending a part needs.
+	//
+	// Corresponds with POST /v1/jobs/{job}/check (the `CheckJob` operationId).
+	CheckJob(ctx context.Context, job JobInPath, params *CheckJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutJobInputWithBody Send a part of a seeding's file, or of a restore's log
 	//
@@ -5453,6 +5477,25 @@ func (c *Client) GetJob(ctx context.Context, job JobInPath, reqEditors ...Reques
 // Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelJobRequest(c.Server, job, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckJob See what would become of the IDs of a seeding's file
+//
+// Makes another job, of kind *check*, that goes over what the seeding has received, adds nothing, and counts what would be added, is a duplicate, in
+// conflict or invalid; its result has a line for each that would not be added. An ID that stands twice in different parts of a file counts as
+// added twice. It needs what sending a part needs.
+//
+// Corresponds with POST /v1/jobs/{job}/check (the `CheckJob` operationId).
+func (c *Client) CheckJob(ctx context.Context, job JobInPath, params *CheckJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckJobRequest(c.Server, job, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7915,6 +7958,55 @@ func NewCancelJobRequest(server string, job JobInPath, params *CancelJobParams) 
 	}
 
 	operationPath := fmt.Sprintf("/v1/jobs/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCheckJobRequest constructs an http.Request for the CheckJob method
+func NewCheckJobRequest(server string, job JobInPath, params *CheckJobParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "job", job, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/jobs/%s/check", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -11150,6 +11242,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/jobs/{job}/cancel (the `CancelJob` operationId).
 	CancelJobWithResponse(ctx context.Context, job JobInPath, params *CancelJobParams, reqEditors ...RequestEditorFn) (*CancelJobResponse, error)
 
+	// CheckJobWithResponse See what would become of the IDs of a seeding's file
+	//
+	// Makes another job, of kind *check*, that goes over what the seeding has received, adds nothing, and counts what would be added, is a duplicate, in
+	// conflict or invalid; its result has a line for each that would not be added. An ID that stands twice in different parts of a file counts as
+	// added twice. It needs what sending a part needs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/jobs/{job}/check (the `CheckJob` operationId).
+	CheckJobWithResponse(ctx context.Context, job JobInPath, params *CheckJobParams, reqEditors ...RequestEditorFn) (*CheckJobResponse, error)
+
 	// PutJobInputWithBodyWithResponse Send a part of a seeding's file, or of a restore's log
 	//
 	// Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
@@ -12720,6 +12823,60 @@ func (r CancelJobResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r CancelJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// CheckJobResponse202Headers the declared response headers of an HTTP 202 response for CheckJob
+type CheckJobResponse202Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type CheckJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *JobNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CheckJobResponse202Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckJobResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15659,6 +15816,23 @@ func (c *ClientWithResponses) CancelJobWithResponse(ctx context.Context, job Job
 	return ParseCancelJobResponse(rsp)
 }
 
+// CheckJobWithResponse See what would become of the IDs of a seeding's file
+//
+// Makes another job, of kind *check*, that goes over what the seeding has received, adds nothing, and counts what would be added, is a duplicate, in
+// conflict or invalid; its result has a line for each that would not be added. An ID that stands twice in different parts of a file counts as
+// added twice. It needs what sending a part needs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/jobs/{job}/check (the `CheckJob` operationId).
+func (c *ClientWithResponses) CheckJobWithResponse(ctx context.Context, job JobInPath, params *CheckJobParams, reqEditors ...RequestEditorFn) (*CheckJobResponse, error) {
+	rsp, err := c.CheckJob(ctx, job, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckJobResponse(rsp)
+}
+
 // PutJobInputWithBodyWithResponse Send a part of a seeding's file, or of a restore's log
 //
 // Of a restore by a log, what *getJobPart* gave of the job that wrote it, from the first line to the last, which says that it is the last. Of a seeding:
@@ -18496,6 +18670,136 @@ func ParseCancelJobResponse(rsp *http.Response) (*CancelJobResponse, error) {
 			headers.XRequestID = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCheckJobResponse parses an HTTP response from a CheckJobWithResponse call
+func ParseCheckJobResponse(rsp *http.Response) (*CheckJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest JobNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers CheckJobResponse202Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
