@@ -36,8 +36,8 @@ func (s *Store) AuditPool(ctx context.Context, pool alloc.PoolName, o alloc.Audi
 // auditCounts holds the level against the rows, both of one moment.
 func (t *tx) auditCounts(p poolRow) (alloc.AuditStep, error) {
 	step := alloc.AuditStep{Next: stageIDs}
-	if p.lost && p.State != alloc.PoolDeleted {
-		found(&step, alloc.FindHead, string(p.Name), alloc.RemedyRebuild, "what says what the pool is, is lost")
+	if p.damaged() {
+		found(&step, alloc.FindHead, string(p.Name), alloc.RemedyRebuild, "what says what the pool is, is lost or cannot be read")
 		return step, nil
 	}
 	c, err := t.countRows(p)

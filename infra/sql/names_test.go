@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"idpool/alloc"
+	"idpool/alloc/generator"
 )
 
 // A pool whose row is lost is no unused name, and a number is never taken again: not even where the highest is lost.
@@ -403,5 +404,48 @@ func TestRebuildSaysWhatIsMissingFromAPoolThatForgets(t *testing.T) {
 	}
 	if l, err := s.Level(t.Context(), "p"); err != nil || l.Seeded != 4 || l.Forgotten != 2 {
 		t.Errorf("level: got %+v and %v, want 4 seeded, 2 forgotten", l, err)
+	}
+}
+
+// A row that cannot be read hides no other pool. A rebuild takes its generator from the copy, or leaves it out.
+func TestAGeneratorThatCannotBeReadDamagesItsPoolAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(t testing.TB, path, query string)
+		want generator.Kind
+	}{
+		"with a copy":    {func(t testing.TB, path, query string) { past(t, path, "pools", query) }, "ulid"},
+		"without a copy": {func(t testing.TB, path, query string) { edit(t, path, query) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, path := storeOn(t)
+			config := alloc.PoolConfig{Marks: alloc.Marks{Low: 1, Target: 2}}.WithDefaults()
+			config.Generator.Kind = "ulid"
+			if _, _, err := s.CreatePool(t.Context(), "broken", config); err != nil {
+				t.Fatal(err)
+			}
+			filled(t, s, "p", 1)
+			c.harm(t, path, `UPDATE pools SET generator = '{"kind":1}' WHERE name = 'broken'`)
+			listed, err := s.ListPools(t.Context(), "", 10)
+			if err != nil || len(listed) != 2 || listed[0].State != alloc.PoolDamaged || listed[1].State != alloc.PoolActive {
+				t.Errorf("list: got %+v and %v, want the first damaged", listed, err)
+			}
+			wantCode(t, second(s.Pool(t.Context(), "broken")), alloc.CodePoolDamaged)
+			wantCode(t, second(s.Claim(t.Context(), one("broken"))), alloc.CodePoolDamaged)
+			if found := audited(t, s, "broken"); len(found) != 1 || found[0].Kind != alloc.FindHead {
+				t.Errorf("audit: got %+v, want a damaged head", found)
+			}
+			if e, err := s.PoolEvidence(t.Context(), "broken"); err != nil || e.Head || !e.Configured || len(e.Damage) != 1 {
+				t.Errorf("evidence: got %+v and %v", e, err)
+			}
+			if _, err := s.RebuildPool(t.Context(), alloc.PoolRebuildOrder{Pool: "broken", Job: "r"}); err != nil {
+				t.Fatal(err)
+			}
+			config.Generator.Kind = c.want
+			if p, err := s.Pool(t.Context(), "broken"); err != nil || p.Config != config {
+				t.Errorf("rebuilt: got %+v and %v, want %+v", p, err, config)
+			}
+			wantCopies(t, path)
+		})
 	}
 }

@@ -2,6 +2,8 @@ package sql
 
 import (
 	"context"
+	dbsql "database/sql"
+	"encoding/json"
 	"time"
 
 	"idpool/alloc"
@@ -10,10 +12,14 @@ import (
 
 // poolRow is a pool with the number that other tables know it by.
 type poolRow struct {
-	number int64
-	lost   bool // its row is; this is the copy that stands with its name
+	number     int64
+	lost       bool // its row is; this is the copy that stands with its name
+	unreadable bool // its generator is; here it is without
 	alloc.Pool
 }
+
+// damaged reports whether the pool can be used for nothing before it is rebuilt. A deleted one is never anything else again.
+func (p poolRow) damaged() bool { return (p.lost || p.unreadable) && p.State != alloc.PoolDeleted }
 
 const (
 	poolColumns = `pool, name, description, policy, fold_case, max_batch, on_release, require_key,
@@ -26,6 +32,8 @@ const (
 	// list one without counts is lost too.
 	selectPool = allPools + `WHERE name = $1 UNION ALL ` + lostPools + `AND name = $1`
 	listPools  = `SELECT NOT EXISTS (SELECT 1 FROM levels WHERE levels.pool = pools.pool), ` + poolColumns + ` FROM pools WHERE name > $1 UNION ALL ` + lostPools + `AND name > $1 ORDER BY name LIMIT $2`
+
+	poolCopy = `SELECT 1, ` + poolColumns + ` FROM pool_names WHERE pool = $1`
 
 	// insertPool takes a number that nothing has, not even what a lost pool has left behind.
 	insertPool = `INSERT INTO pools (` + poolColumns + `) VALUES ((SELECT coalesce(max(taken), 0) + 1 FROM (
@@ -40,17 +48,21 @@ const (
 func scanPool(row scanner) (p poolRow, err error) {
 	var created int64
 	var gen storedGenerator
+	var text dbsql.NullString
 	c, m := &p.Config, &p.Config.Marks
 	err = row.Scan(&p.lost, &p.number, &p.Name, &c.Description, &c.Policy, &c.FoldCase, &c.MaxBatch, &c.OnRelease, &c.RequireKey,
-		asJSON(&gen), &m.Low, &m.Target, &m.LowHours, &m.TargetHours, &p.State, &p.Version, &created)
+		&text, &m.Low, &m.Target, &m.LowHours, &m.TargetHours, &p.State, &p.Version, &created)
+	if text.Valid && json.Unmarshal([]byte(text.String), &gen) != nil {
+		gen, p.unreadable = storedGenerator{}, true
+	}
 	c.Generator, p.Created = generator.Config(gen), moment(created)
 	return p, err
 }
 
-// pool reads a pool; CodePoolNotFound, CodePoolDamaged. A deleted one needs no row: it is never anything else again.
+// pool reads a pool; CodePoolNotFound, CodePoolDamaged.
 func (t *tx) pool(name alloc.PoolName) (poolRow, error) {
 	p, err := t.poolAsIs(name)
-	if err == nil && p.lost && p.State != alloc.PoolDeleted {
+	if err == nil && p.damaged() {
 		return poolRow{}, lostPool(name)
 	}
 	return p, err
@@ -196,7 +208,7 @@ func (s *Store) ListPools(ctx context.Context, after alloc.PoolName, limit int) 
 	return read(ctx, s.reader, func(t *tx) ([]alloc.Pool, error) {
 		return list(t, func(row scanner) (alloc.Pool, error) {
 			p, err := scanPool(row)
-			if p.lost && p.State != alloc.PoolDeleted {
+			if p.damaged() {
 				p.State = alloc.PoolDamaged
 			}
 			return p.Pool, err

@@ -49,15 +49,18 @@ func (s *Store) PoolEvidence(ctx context.Context, pool alloc.PoolName) (alloc.Po
 	if p.lost {
 		e.Head, e.Damage = false, []string{"the row that says what it is, is lost; a copy is there"}
 	}
+	if p.unreadable {
+		e.Head, e.Damage = false, append(e.Damage, "its generator cannot be read")
+	}
 	l, err := s.Level(ctx, pool)
 	switch {
 	case p.lost: // its counts cannot be read before it is made anew
 	case alloc.Is(err, alloc.CodePoolDamaged):
-		e.Head, e.Damage = false, []string{"its counts are lost"}
+		e.Head, e.Damage = false, append(e.Damage, "its counts are lost")
 	case err != nil:
 		return alloc.PoolEvidence{}, err
 	case !addsUp(l):
-		e.Damage = []string{"its counts contradict each other"}
+		e.Damage = append(e.Damage, "its counts contradict each other")
 	}
 	return e, nil
 }
@@ -80,10 +83,8 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 		if p.State == alloc.PoolDeleted {
 			return alloc.PoolRebuilt{}, p.CheckTo(p.State)
 		}
-		if p.lost {
-			if _, err := t.exec(restorePool, p.number); err != nil {
-				return alloc.PoolRebuilt{}, err
-			}
+		if err := t.mendRow(p); err != nil {
+			return alloc.PoolRebuilt{}, err
 		}
 		c, err := t.countRows(p)
 		if err != nil {
@@ -104,6 +105,29 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 			seeded.ever-c.rows, o.Job, c.tally.Missing)
 		return alloc.PoolRebuilt{Met: c.rows, Tally: c.tally, Total: c.rows}, err
 	})
+}
+
+// mendRow makes the row of a pool anew where it is lost, and puts the copy's generator in the place of one that cannot be read; none where
+// that cannot be read either.
+func (t *tx) mendRow(p poolRow) error {
+	if p.lost {
+		if _, err := t.exec(restorePool, p.number); err != nil {
+			return err
+		}
+	}
+	if !p.unreadable {
+		return nil
+	}
+	copies, err := list(t, scanPool, poolCopy, p.number)
+	if err != nil {
+		return err
+	}
+	var gen any
+	if len(copies) > 0 {
+		gen = generatorColumn(copies[0].Config.Generator)
+	}
+	_, err = t.exec(`UPDATE pools SET generator = $2 WHERE pool = $1`, p.number, gen)
+	return err
 }
 
 // seededCount is what is known of how many IDs were ever added to a pool.
