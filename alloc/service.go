@@ -37,6 +37,9 @@ type Config struct {
 	// Ended is told of each job that this process has brought to its end, once as far as is known: that of which the answer was lost, maybe not. It
 	// returns soon. nil tells nobody.
 	Ended func(context.Context, Job)
+
+	// Stopped is told of each sequence that this process meets stopped, once until it meets that open again. It returns soon. nil tells nobody.
+	Stopped func(context.Context, Stop)
 }
 
 // Service has the operations of idpool. Each checks its caller's scopes first (CodeUnauthenticated, CodeForbidden), then
@@ -74,6 +77,9 @@ func NewService(c Config) (*Service, error) {
 	idle, lifetime := cmp.Or(c.SessionIdle, DefaultSessionIdle), cmp.Or(c.SessionLifetime, DefaultSessionLifetime)
 	if idle < 2*sessionTouch || lifetime < idle || lifetime > MaxSessionLifetime {
 		return nil, fmt.Errorf("alloc: Config.SessionIdle must be at least %s, and Config.SessionLifetime that to %s", 2*sessionTouch, MaxSessionLifetime)
+	}
+	if c.Stopped != nil {
+		c.Store = &watched{Store: c.Store, tell: c.Stopped, told: map[SequenceName]bool{}}
 	}
 	return &Service{
 		sessionIdle: idle, sessionLifetime: lifetime,

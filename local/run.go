@@ -13,6 +13,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/infra/sqs"
+	"idpool/web"
 	"idpool/web/admin/signin"
 	"idpool/web/api"
 )
@@ -65,6 +66,7 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	seen := newMonitor(queue.Len)
 	svc, err := alloc.NewService(alloc.Config{
 		Store: store, Encoders: api.Encoders(), Log: api.LogCodec(), VerifyFor: verifyFor, Queue: queue, Old: old, Ended: seen.ended(logger),
+		Stopped: func(ctx context.Context, s alloc.Stop) { web.LogStop(ctx, logger, s) },
 	})
 	if err != nil {
 		return err

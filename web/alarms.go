@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"log/slog"
+	"strconv"
 
 	"idpool/alloc"
 )
@@ -48,4 +49,16 @@ func LogAudit(ctx context.Context, logger *slog.Logger, j alloc.Job, more ...slo
 		attrs = append(attrs, slog.Group(KeyTrailEnd, slog.String("month", end.Month), slog.Int64("position", end.Last), slog.String("hash", end.Hash)))
 	}
 	logger.LogAttrs(ctx, level, "an audit is done", append(attrs, more...)...)
+}
+
+// LogStop logs at WARN that a sequence was met stopped, why, and where its counter stands, if that can be read. Numbers are strings, as everywhere.
+func LogStop(ctx context.Context, logger *slog.Logger, s alloc.Stop) {
+	attrs := []slog.Attr{slog.String(KeySequence, string(s.Sequence)), slog.String(KeyReason, s.Reason)}
+	if s.Known {
+		attrs = append(attrs, slog.String(KeyNext, strconv.FormatUint(uint64(s.Next), 10)))
+	}
+	if id := RequestID(ctx); id != "" {
+		attrs = append(attrs, slog.String(KeyRequestID, id))
+	}
+	logger.LogAttrs(ctx, slog.LevelWarn, "a sequence has stopped, and hands out nothing until it is rebuilt", attrs...)
 }

@@ -76,3 +76,28 @@ func TestWhatAnAuditLogs(t *testing.T) {
 		t.Error("what is an audit that is done is not known")
 	}
 }
+
+// A sequence that has stopped has a line at WARN, with why and where.
+func TestWhatAStopLogs(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	LogStop(t.Context(), logger, alloc.Stop{Sequence: "s", Reason: "behind", Known: true, Next: 9007199254740993})
+	LogStop(t.Context(), logger, alloc.Stop{Sequence: "s", Reason: "lost"})
+	var got []map[string]any
+	for line := range bytes.Lines(log.Bytes()) {
+		var e map[string]any
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		delete(e, "time")
+		got = append(got, e)
+	}
+	const said = "a sequence has stopped, and hands out nothing until it is rebuilt"
+	want := []map[string]any{
+		{"level": "WARN", "msg": said, "sequence": "s", "reason": "behind", "next": "9007199254740993"},
+		{"level": "WARN", "msg": said, "sequence": "s", "reason": "lost"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -36,7 +36,8 @@ const (
 	KeyError        = "error"
 	KeyPartialError = "partial_error" // of a part of an answer; may come several times
 	KeyPanicStack   = "stack"
-	KeyReason       = "reason"  // why a generator is dry, or a sequence is rebuilt; of a line of its own
+	KeyReason       = "reason"  // why a generator is dry, or a sequence is rebuilt or has stopped; of a line of its own
+	KeyNext         = "next"    // where the counter of a stopped sequence stands; of a line of its own
 	KeyStep         = "step"    // of a rebuild; of a line of its own
 	KeyUnheard      = "unheard" // steps that nobody has told the end of; of a line of its own
 	KeyJob          = "job"     // like what follows of an audit that is done, which has a line of its own

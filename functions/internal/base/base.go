@@ -111,10 +111,10 @@ type Jobs struct {
 	Log      alloc.LogCodec
 }
 
-// Service makes the Service on the table, which tells ended of the jobs that it has brought to their end. It makes one cheap read, so that connection and TLS are paid for before the
+// Service makes the Service on the table, which tells ended of the jobs that it has brought to their end, and stopped of the sequences that it meets so. It makes one cheap read, so that connection and TLS are paid for before the
 // first request; a failure of it is left for that request to meet, or not. Only the
 // functions that make or carry on jobs (nil for the others) have the queue and the old table.
-func (s Settings) Service(ctx context.Context, jobs *Jobs, ended func(context.Context, alloc.Job)) (*alloc.Service, error) {
+func (s Settings) Service(ctx context.Context, jobs *Jobs, ended func(context.Context, alloc.Job), stopped func(context.Context, alloc.Stop)) (*alloc.Service, error) {
 	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.Endpoint})
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (s Settings) Service(ctx context.Context, jobs *Jobs, ended func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	c := alloc.Config{Store: store, Ended: ended}
+	c := alloc.Config{Store: store, Ended: ended, Stopped: stopped}
 	if jobs != nil {
 		c.Encoders, c.Log = jobs.Encoders, jobs.Log
 		if c.Queue, err = s.queue(ctx); err != nil {

@@ -43,7 +43,7 @@ func Start(ctx context.Context, lookup func(string) (string, bool), jobs *Jobs) 
 		return Function{}, err
 	}
 	f := Function{Settings: settings, Logger: lambdacontext.NewLogger(), Metrics: metrics.Set{Table: settings.Table, Pools: settings.Pools}}
-	f.Service, err = settings.Service(ctx, jobs, f.jobEnded)
+	f.Service, err = settings.Service(ctx, jobs, f.jobEnded, f.sequenceStopped)
 	return f, err
 }
 
@@ -53,6 +53,9 @@ func (f Function) jobEnded(ctx context.Context, j alloc.Job) {
 		web.LogAudit(ctx, f.Logger, j, f.Metrics.Audited(time.Now(), j)...)
 	}
 }
+
+// sequenceStopped logs that a sequence has stopped.
+func (f Function) sequenceStopped(ctx context.Context, s alloc.Stop) { web.LogStop(ctx, f.Logger, s) }
 
 // HTTP serves the handler, below the middleware that every request goes through.
 func (f Function) HTTP(h http.Handler) (lambdahttp.Handler, error) {
