@@ -34,6 +34,7 @@ const (
 	FindMark    FindingKind = "mark"    // the counter is below the high-water mark
 	FindOverlap FindingKind = "overlap" // two proven leases overlap
 	FindLease   FindingKind = "lease"   // an entry of the ledger cannot be read, or lies outside the sequence
+	FindGaps    FindingKind = "gaps"    // numbers that the counter has passed, and of which the ledger has no entry; see Gaps. For information
 	FindTrail   FindingKind = "trail"   // a record of the trail is missing, changed, or out of its place
 	FindIntent  FindingKind = "intent"  // a step was begun, and nothing says how it ended
 
@@ -75,13 +76,15 @@ type AuditStep struct {
 }
 
 // Audits is what a Store verifies of itself. A step is bounded in time and memory, whatever there is to be verified; it changes nothing that anybody else
-// reads, and may be repeated. On a healthy Store it finds nothing, whatever else is going on at the same time: what might be a finding is looked at again until it is
+// reads, and may be repeated. On a healthy Store it finds nothing but what is for information, whatever else is going on at the same time: what might be a finding is looked at again until it is
 // certain. That is promised where no clock is wrong by more than five minutes, that of a process which does the audit or that of another. A finding is reported once.
 type Audits interface {
 	// AuditPool verifies a pool. CodePoolNotFound; a head that is lost is a finding.
 	AuditPool(ctx context.Context, pool PoolName, o AuditOrder) (AuditStep, error)
 
-	// AuditSequence verifies a sequence. CodeSequenceNotFound; a counter that is lost is a finding.
+	// AuditSequence verifies a sequence. CodeSequenceNotFound; a counter that is lost is a finding. Of an entry that is lost from the middle of the ledger, or from its top below the
+	// mark, it sees the gap, which may as well be that of a lease that was cut off: FindGaps, once, at the end, whatever the sample is. A counter that is set back, and the ledger
+	// cut above it, within the time in which the mark was not raised (a minute), nothing in the Store shows.
 	AuditSequence(ctx context.Context, name SequenceName, o AuditOrder) (AuditStep, error)
 }
 

@@ -3,6 +3,8 @@ package alloctest
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"idpool/alloc"
 )
@@ -76,6 +78,32 @@ var sequenceAuditCases = []testCase{
 			w.soundSequence(name)
 		}
 	}},
+	{"numbers that the counter has passed, and of which the ledger has no entry, are told once, for information; not what a rebuild leaves out", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{Start: 5})
+		w.fixture.SetCounter(w.TB, "s", 8)
+		w.lease(w.open(), leaseOrder("s", 3))
+		w.fixture.SetCounter(w.TB, "s", 41)
+		w.lease(w.open(), leaseOrder("s", 10))
+		w.watch("s")
+		w.soundSequence("s") // what is on its way may come yet
+		w.clock.Advance(10 * time.Minute)
+		w.lacks("s", "2 gaps in the ledger, of 33 numbers, the first of 5 to 7:")
+		w.rebuildSequence("s", "rebuild")
+		w.lease(w.open(), leaseOrder("s", 10))
+		w.watch("s")
+		w.clock.Advance(10 * time.Minute)
+		w.lacks("s", "2 gaps in the ledger, of 33 numbers, the first of 5 to 7:")
+
+		w.sequence("top", alloc.SequenceConfig{})
+		w.lease(w.open(), leaseOrder("top", 10))
+		w.lease(w.open(), leaseOrder("top", 10))
+		w.watch("top")
+		w.clock.Advance(10 * time.Minute)
+		w.soundSequence("top")
+		if w.damage(Damage{Kind: CutLedger, Sequence: "top", Number: 11}) {
+			w.lacks("top", "1 gap in the ledger, of 10 numbers, the first of 11 to 20:")
+		}
+	}},
 	{"proven leases that overlap are found", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		w.lease(w.open(), leaseOrder("s", 100))
@@ -109,6 +137,15 @@ func (w *world) soundSequence(name alloc.SequenceName) {
 	w.Helper()
 	if findings := w.auditSequence(name).Findings; len(findings) > 0 {
 		w.Fatalf("an audit of %q, which is healthy: got %+v", name, findings)
+	}
+}
+
+// lacks stops the test unless an audit finds the gaps, and nothing else.
+func (w *world) lacks(name alloc.SequenceName, detail string) {
+	w.Helper()
+	found := w.auditSequence(name).Findings
+	if len(found) != 1 || found[0].Kind != alloc.FindGaps || found[0].On != string(name) || !strings.HasPrefix(found[0].Detail, detail) {
+		w.Fatalf("an audit of %q: got %+v, want %q", name, found, detail)
 	}
 }
 

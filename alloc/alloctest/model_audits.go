@@ -85,7 +85,7 @@ func (m *Model) AuditSequence(ctx context.Context, name alloc.SequenceName, o al
 		if highest, any := q.highest(); any && highest >= next {
 			found(&step, alloc.FindCounter, string(name), fmt.Sprintf("the counter is at %d, and %d is leased", next, highest), alloc.RemedyRebuild)
 		}
-		q.auditLedger(&step, o.Sample)
+		q.auditLedger(&step, o.Sample, m.now())
 		return nil
 	})
 	return step, err
@@ -102,7 +102,8 @@ func (q *modelSequence) highest() (highest alloc.Number, any bool) {
 }
 
 // auditLedger verifies the entries that are drawn, each against all below it.
-func (q *modelSequence) auditLedger(step *alloc.AuditStep, sample int) {
+func (q *modelSequence) auditLedger(step *alloc.AuditStep, sample int, now time.Time) {
+	var gaps alloc.Gaps
 	reach, proven := alloc.Number(0), false
 	for _, l := range slices.SortedFunc(slices.Values(q.ledger), func(a, b modelLease) int { return cmp.Compare(a.Start, b.Start) }) {
 		on := startMark(l.Start)
@@ -121,5 +122,15 @@ func (q *modelSequence) auditLedger(step *alloc.AuditStep, sample int) {
 		if l.Proven && !l.damaged {
 			reach, proven = max(reach, l.End), true
 		}
+		if l.damaged {
+			l.LeaseRecord = alloc.LeaseRecord{Start: l.Start}
+		}
+		gaps = gaps.Plus(l.LeaseRecord, q.Config.Start, now)
+	}
+	if q.marked != nil {
+		gaps = gaps.Until(q.marked.last, q.marked.epoch, q.marked.at, now)
+	}
+	if f, ok := gaps.Finding(q.Name); ok {
+		step.Findings = append(step.Findings, f)
 	}
 }

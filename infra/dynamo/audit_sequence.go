@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"time"
 
 	"idpool/alloc"
 )
@@ -19,12 +20,13 @@ type ledgerAudit struct {
 	reach int64       // greatest end of the proven entries; −1 for none
 	epoch alloc.Epoch // the latest of all entries
 	top   int64       // greatest end of its entries
+	gaps  alloc.Gaps
 
 	step alloc.AuditStep
 }
 
 func (a *ledgerAudit) String() string {
-	return fmt.Sprintf("%d %d %d %s", a.reach, a.epoch, a.top, a.mark)
+	return fmt.Sprintf("%d %d %d %s %s", a.reach, a.epoch, a.top, a.gaps, a.mark)
 }
 
 func auditFrom(step string) (*ledgerAudit, error) {
@@ -32,16 +34,17 @@ func auditFrom(step string) (*ledgerAudit, error) {
 	if step == "" {
 		return a, nil
 	}
-	parts := strings.SplitN(step, " ", 4)
-	var err1, err2, err3 error
-	if len(parts) == 4 {
+	parts := strings.SplitN(step, " ", 5)
+	var err1, err2, err3, err4 error
+	if len(parts) == 5 {
 		var epoch int64
 		a.reach, err1 = strconv.ParseInt(parts[0], 10, 64)
 		epoch, err2 = strconv.ParseInt(parts[1], 10, 64)
 		a.top, err3 = strconv.ParseInt(parts[2], 10, 64)
-		a.epoch, a.mark = alloc.Epoch(epoch), parts[3]
+		a.gaps, err4 = alloc.GapsFrom(parts[3])
+		a.epoch, a.mark = alloc.Epoch(epoch), parts[4]
 	}
-	if len(parts) != 4 || err1 != nil || err2 != nil || err3 != nil {
+	if len(parts) != 5 || err1 != nil || err2 != nil || err3 != nil || err4 != nil {
 		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "%q is no step of the audit of a sequence; begin it anew", step)
 	}
 	return a, nil
@@ -68,11 +71,13 @@ func (s *Store) AuditSequence(ctx context.Context, name alloc.SequenceName, o al
 	}
 	for _, it := range items {
 		a.entry(h, it, o.Sample)
+		a.gap(h, it, s.now())
 	}
 	if a.mark = next; next != "" {
 		a.step.Next = a.String()
 	} else {
 		a.counter(name, h, highWaterOf(mark))
+		a.lacks(name, highWaterOf(mark), s.now())
 	}
 	return a.step, nil
 }
@@ -119,6 +124,26 @@ func (a *ledgerAudit) judge(h *sequenceHead, sk string, r alloc.LeaseRecord, fau
 		a.found(alloc.FindOverlap, sk, alloc.RemedyNone, "the lease of %d to %d overlaps one that begins before it; numbers up to %d were leased there", r.Start, r.End, a.reach)
 	case h != nil && (r.Start < h.Config.Start || r.End > h.Config.Limit):
 		a.found(alloc.FindLease, sk, alloc.RemedyNone, "the lease of %d to %d is outside of the sequence, which has the numbers %d to %d", r.Start, r.End, h.Config.Start, h.Config.Limit)
+	}
+}
+
+// gap notes whether the ledger lacks something before the entry.
+func (a *ledgerAudit) gap(h *sequenceHead, it Item, now time.Time) {
+	r, _ := ledgerRecord(it)
+	start := r.Start // of a sequence whose first number is not known nothing is missing before the first entry
+	if h != nil {
+		start = h.Config.Start
+	}
+	a.gaps = a.gaps.Plus(r, start, now)
+}
+
+// lacks tells what the ledger lacks.
+func (a *ledgerAudit) lacks(name alloc.SequenceName, mark highWater, now time.Time) {
+	if mark.last > noMark {
+		a.gaps = a.gaps.Until(alloc.Number(mark.last), mark.epoch, mark.at, now)
+	}
+	if f, ok := a.gaps.Finding(name); ok {
+		a.step.Findings = append(a.step.Findings, f)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"idpool/alloc"
 )
@@ -25,7 +26,7 @@ func (s *Store) AuditSequence(ctx context.Context, name alloc.SequenceName, o al
 		if stage != stageLedger || !ok {
 			return alloc.AuditStep{}, noStep()
 		}
-		return t.auditLedger(q, from, o.Sample)
+		return t.auditLedger(q, from, o.Sample, s.clock())
 	})
 }
 
@@ -65,22 +66,29 @@ func (t *tx) auditCounter(q sequenceRow) (alloc.AuditStep, error) {
 }
 
 // ledgerPlace is where an audit of a ledger goes on: after the entry that starts at low, with the greatest end of the proven
-// ones until then; -1 for none.
-type ledgerPlace struct{ low, reach int64 }
+// ones until then; -1 for none; and what was missing.
+type ledgerPlace struct {
+	low, reach int64
+	gaps       alloc.Gaps
+}
 
-func (p ledgerPlace) String() string { return fmt.Sprintf("%d/%d", p.low, p.reach) }
+func (p ledgerPlace) String() string { return fmt.Sprintf("%d/%d/%s", p.low, p.reach, p.gaps) }
 
 func ledgerPlaceOf(text string) (p ledgerPlace, ok bool) {
-	low, reach, _ := strings.Cut(text, "/")
-	var lowErr, reachErr error
-	p.low, lowErr = strconv.ParseInt(low, 10, 64)
-	p.reach, reachErr = strconv.ParseInt(reach, 10, 64)
-	return p, lowErr == nil && reachErr == nil
+	parts := strings.SplitN(text, "/", 3)
+	if len(parts) != 3 {
+		return p, false
+	}
+	var lowErr, reachErr, gapsErr error
+	p.low, lowErr = strconv.ParseInt(parts[0], 10, 64)
+	p.reach, reachErr = strconv.ParseInt(parts[1], 10, 64)
+	p.gaps, gapsErr = alloc.GapsFrom(parts[2])
+	return p, lowErr == nil && reachErr == nil && gapsErr == nil
 }
 
 // auditLedger looks at entries, each against all that start below it. The configuration is read after them: the limit is never
 // below what is leased, and was none of theirs.
-func (t *tx) auditLedger(q sequenceRow, from ledgerPlace, sample int) (step alloc.AuditStep, err error) {
+func (t *tx) auditLedger(q sequenceRow, from ledgerPlace, sample int, now time.Time) (step alloc.AuditStep, err error) {
 	entries, err := list(t, scanLease, walkLedger, q.number, from.low, auditRows)
 	if err != nil {
 		return step, err
@@ -105,9 +113,21 @@ func (t *tx) auditLedger(q sequenceRow, from ledgerPlace, sample int) (step allo
 		if l.Proven && readable(l) {
 			from.reach = max(from.reach, int64(l.End))
 		}
+		from.gaps = from.gaps.Plus(l, q.Config.Start, now)
 	}
 	if len(entries) == auditRows {
 		step.Next = stageLedger + from.String()
+		return step, nil
+	}
+	w, err := t.highWater(q)
+	if err != nil {
+		return step, err
+	}
+	if w.known {
+		from.gaps = from.gaps.Until(w.high, w.epoch, w.at, now)
+	}
+	if f, ok := from.gaps.Finding(q.Name); ok {
+		step.Findings = append(step.Findings, f)
 	}
 	return step, nil
 }

@@ -109,7 +109,7 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		"thaw":              second(s.Thaw(ctx, "q", "r", alloc.SequenceActive, 0)),
 		"carry leases":      second(s.CarryLeases(ctx, "q", []alloc.LeaseRecord{{Start: 1, End: 5, Token: "t"}})),
 		"audit sequence":    second(s.AuditSequence(ctx, "q", alloc.AuditOrder{Sample: 100})),
-		"audit ledger":      second(s.AuditSequence(ctx, "q", alloc.AuditOrder{Step: "ledger/-1/-1", Sample: 100})),
+		"audit ledger":      second(s.AuditSequence(ctx, "q", alloc.AuditOrder{Step: "ledger/-1/-1/" + alloc.Gaps{}.String(), Sample: 100})),
 		"audit counts":      second(s.AuditPool(ctx, "p", alloc.AuditOrder{Sample: 100})),
 		"audit IDs":         second(s.AuditPool(ctx, "p", alloc.AuditOrder{Step: "ids/", Sample: 100})),
 		"audit keys":        second(s.AuditPool(ctx, "p", alloc.AuditOrder{Step: "keys/", Sample: 100})),

@@ -4369,7 +4369,7 @@ type ClientInterface interface {
 	//
 	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 	//
 	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
@@ -4385,7 +4385,7 @@ type ClientInterface interface {
 	//
 	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 	//
 	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
@@ -4847,7 +4847,8 @@ type ClientInterface interface {
 	// AuditSequenceWithBody Verify a sequence
 	//
 	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+	// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4857,7 +4858,8 @@ type ClientInterface interface {
 	// AuditSequence Verify a sequence
 	//
 	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+	// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5730,7 +5732,7 @@ func (c *Client) PutPool(ctx context.Context, pool PoolInPath, params *PutPoolPa
 //
 // The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 // first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 //
 // Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
@@ -5756,7 +5758,7 @@ func (c *Client) AuditPoolWithBody(ctx context.Context, pool PoolInPath, params 
 //
 // The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 // first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 //
 // Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
@@ -6618,7 +6620,8 @@ func (c *Client) PutSequence(ctx context.Context, sequence SequenceInPath, param
 // AuditSequenceWithBody Verify a sequence
 //
 // It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6638,7 +6641,8 @@ func (c *Client) AuditSequenceWithBody(ctx context.Context, sequence SequenceInP
 // AuditSequence Verify a sequence
 //
 // It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11385,7 +11389,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 	//
 	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
@@ -11401,7 +11405,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 	// first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+	// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 	//
 	// Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 	//
@@ -11887,7 +11891,8 @@ type ClientWithResponsesInterface interface {
 	// AuditSequenceWithBodyWithResponse Verify a sequence
 	//
 	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+	// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11897,7 +11902,8 @@ type ClientWithResponsesInterface interface {
 	// AuditSequenceWithResponse Verify a sequence
 	//
 	// It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+	// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+	// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16025,7 +16031,7 @@ func (c *ClientWithResponses) PutPoolWithResponse(ctx context.Context, pool Pool
 //
 // The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 // first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 //
 // Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
@@ -16047,7 +16053,7 @@ func (c *ClientWithResponses) AuditPoolWithBodyWithResponse(ctx context.Context,
 //
 // The `verdict` of the job that is done is *healthy* or *findings*; what is wrong with the trail is in its `trail_verdict` apart from that. Its result has the
 // first 100 findings, one object a line: `kind`, `on`, `detail`, `remedy`, where one is safe, and `seen`, of the trail; `findings` in its tally counts all of them,
-// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard* and *acknowledged*.
+// `trail_findings` those about the trail, and `information` those that are for information alone: of the kinds *nothing_heard*, *acknowledged* and *gaps*.
 //
 // Of a sample, what is wrong with the others does not show, and the counts are not held against each other; the log of the job says so.
 //
@@ -16773,7 +16779,8 @@ func (c *ClientWithResponses) PutSequenceWithResponse(ctx context.Context, seque
 // AuditSequenceWithBodyWithResponse Verify a sequence
 //
 // It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16789,7 +16796,8 @@ func (c *ClientWithResponses) AuditSequenceWithBodyWithResponse(ctx context.Cont
 // AuditSequenceWithResponse Verify a sequence
 //
 // It makes a job that looks at the leases, all of them or a sample, whether they are apart from each other and below the counter, and at the trail of
-// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one.
+// administrative steps, whether it is whole. What *auditPool* says of its result holds for this one. Numbers below the counter of which the ledger has no entry are told once, as
+// *gaps*: they are of leases that were cut off, or of entries that are lost, and nothing tells which.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
