@@ -104,7 +104,9 @@ func verdictOf(found []Finding) string {
 }
 
 // informs reports whether what is found is for information alone.
-func (k FindingKind) informs() bool { return k == FindNothingHeard || k == FindAcknowledged || k == FindGaps }
+func (k FindingKind) informs() bool {
+	return k == FindNothingHeard || k == FindAcknowledged || k == FindGaps
+}
 
 // counted counts what a step has found.
 func counted(t Tally, found []Finding) Tally {
