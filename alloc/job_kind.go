@@ -11,6 +11,9 @@ type jobKind struct {
 	need   Action // on its pool: to make one, to see it, and to cancel what is one's own
 	result Action // on its pool: to get the result of another client's
 
+	// recovers says that it brings back a pool or a sequence, or proves it, or makes that possible: it has bounds of its own.
+	recovers bool
+
 	// able reports whether this process can carry the job on; another one may.
 	able func(s *Service, j Job) bool
 
@@ -102,7 +105,7 @@ var jobKinds = map[JobKind]jobKind{
 		stays: "what was counted is not the whole pool",
 	},
 	JobRebuild: {
-		what: "a rebuild", need: ActionManage, result: ActionManage,
+		what: "a rebuild", need: ActionManage, result: ActionManage, recovers: true,
 		able:    always,
 		step:    (*Service).rebuildStep,
 		abandon: func(s *Service, ctx context.Context, j Job) error { return s.store.AbandonRebuild(ctx, j.Pool, j.ID) },
@@ -111,7 +114,7 @@ var jobKinds = map[JobKind]jobKind{
 		stays:   "the pool is open, and as it was before, unless the rebuild had just come to its end", recorded: true,
 	},
 	JobAudit: {
-		what: "an audit", need: ActionManage, result: ActionManage,
+		what: "an audit", need: ActionManage, result: ActionManage, recovers: true,
 		able:  func(s *Service, _ Job) bool { return s.log.whole() },
 		step:  (*Service).auditStep,
 		empty: func(j Job) bool { return j.Tally.Findings == 0 },
@@ -119,7 +122,7 @@ var jobKinds = map[JobKind]jobKind{
 		stays: "what was found until then is not all", recorded: true,
 	},
 	JobLog: {
-		what: "a log", need: ActionManage, result: ActionManage,
+		what: "a log", need: ActionManage, result: ActionManage, recovers: true,
 		able:  func(s *Service, _ Job) bool { return s.log.whole() },
 		step:  (*Service).logStep,
 		empty: func(Job) bool { return false }, // it has its head and its tail
@@ -127,7 +130,7 @@ var jobKinds = map[JobKind]jobKind{
 		stays: "the parts that are there stay, and are not all", recorded: true,
 	},
 	JobRestore: {
-		what: "a restore", need: ActionManage, result: ActionManage,
+		what: "a restore", need: ActionManage, result: ActionManage, recovers: true,
 		able: func(s *Service, j Job) bool { return s.log.whole() && (j.Spec.Source != RestoreTable || s.old != nil) },
 		step: (*Service).restoreStep,
 		takes: func(j Job) *intake {

@@ -6,14 +6,20 @@ import (
 	"time"
 )
 
-// Bounds of the jobs that are made. Requests at the same time may each see the others' jobs not yet, and exceed them by as many.
+// Bounds of the jobs that are made. They keep clients from queueing work without end, and the lists short that each request and each run of
+// the schedule looks at. Requests at the same time may each see the others' jobs not yet, and exceed them by as many.
+//
+// What brings pools and sequences back, or proves them, has bounds of its own, of all clients together: whoever may manage has to do it for all of them in one night.
 const (
-	maxAllOpen  = 1000 // of all clients that wait for their end
-	maxWaiting  = 10   // of a client that wait for their end
-	maxJobsPer  = 100  // of a client in jobsPer, cancelled ones too, but for counts that have ended
-	maxMadePer  = 500  // of a client in jobsPer, such counts too: it leaves others room in what is looked at
-	jobsPer     = time.Hour
-	maxAllPages = 10 // of all clients in jobsPer: as many pages of the list as one request looks at
+	maxAllOpen = 1000 // of all clients that wait for their end
+	maxWaiting = 10   // of a client that wait for their end
+	maxJobsPer = 100  // of a client in jobsPer, cancelled ones too, but for counts that have ended
+	maxMadePer = 500  // of a client in jobsPer, such counts too: it leaves others room in what is looked at
+	maxAllPer  = 1000 // of all clients in jobsPer
+	jobsPer    = time.Hour
+
+	maxRecoveryOpen = 2000
+	maxRecoveryPer  = 5000
 )
 
 // makeJob makes the job that is wanted, for the caller, or returns the one that an attempt with the same intent has made. check is
@@ -31,7 +37,7 @@ func (s *Service) makeJob(ctx context.Context, wanted Job, intent Token, check f
 	if err := check(); err != nil {
 		return Job{}, err
 	}
-	if err := s.checkRoom(ctx, caller.Client); err != nil {
+	if err := s.checkRoom(ctx, caller.Client, kindOf(wanted.Kind).recovers); err != nil {
 		return Job{}, err
 	}
 	j, now := wanted, s.second()
@@ -68,51 +74,69 @@ func checkWhy(why string) error {
 	return nil
 }
 
-// checkRoom keeps clients from queueing work, and from filling the list of jobs, without bound.
-func (s *Service) checkRoom(ctx context.Context, client ClientID) error {
-	waiting, open := 0, 0
+// checkRoom refuses a job where as many are under way, or were made, as may be.
+func (s *Service) checkRoom(ctx context.Context, client ClientID, recovers bool) error {
+	waiting, open, recovering := 0, 0, 0
 	err := s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
-		if open++; j.By == client {
+		switch {
+		case kindOf(j.Kind).recovers:
+			recovering++
+		case j.By == client:
 			waiting++
+			fallthrough
+		default:
+			open++
+		}
+		if recovers {
+			return recovering < maxRecoveryOpen, nil
 		}
 		return waiting < maxWaiting && open < maxAllOpen, nil
 	})
 	switch {
 	case err != nil:
 		return err
-	case waiting >= maxWaiting:
+	case recovers && recovering >= maxRecoveryOpen:
+		return Errorf(CodeBusy, "%d rebuilds, audits, logs and restores are waiting for their end; wait a while, or cancel some", recovering).After(time.Minute)
+	case !recovers && waiting >= maxWaiting:
 		return Errorf(CodeTooManyJobs, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
-	case open >= maxAllOpen:
+	case !recovers && open >= maxAllOpen:
 		return Errorf(CodeBusy, "%d jobs are waiting for their end; wait a while", open).After(time.Minute)
 	}
-	return s.checkPace(ctx, client)
+	return s.checkPace(ctx, client, recovers)
 }
 
-// checkPace refuses a job of a client that has made as many as it may in jobsPer. They are looked at from the newest on, so the one by
+// checkPace refuses a job of a client that has made as many as it may in jobsPer, or where all have. They are looked at from the newest on, so the one by
 // which the bound is reached is the first that has to leave the hour.
-func (s *Service) checkPace(ctx context.Context, client ClientID) error {
+func (s *Service) checkPace(ctx context.Context, client ClientID, recovers bool) error {
 	now := s.now()
 	since := now.Add(-jobsPer)
-	made, counted := 0, 0
-	for before, pages, recent := JobID(""), 0, true; recent; pages++ {
-		if pages == maxAllPages {
-			return Errorf(CodeBusy, "%d jobs were made within an hour; wait a while", pages*maxPage).After(time.Minute)
-		}
+	var made, counted, all, recovering int
+	for before, recent := JobID(""), true; recent; {
 		jobs, err := s.store.ListJobs(ctx, before, maxPage)
 		if err != nil {
 			return err
 		}
 		recent = len(jobs) == maxPage && jobs[maxPage-1].Created.After(since)
 		for _, j := range jobs {
-			before = j.ID
-			if j.By != client || !j.Created.After(since) {
+			if before = j.ID; !j.Created.After(since) {
 				continue
 			}
-			if made++; j.Kind != JobCount || !j.State.Ended() {
-				counted++
+			if kindOf(j.Kind).recovers {
+				recovering++
+			} else if all++; j.By == client {
+				made++
+				if j.Kind != JobCount || !j.State.Ended() {
+					counted++
+				}
 			}
-			if counted == maxJobsPer || made == maxMadePer {
-				return Errorf(CodeTooManyJobs, "this client has made %d jobs within an hour, cancelled ones too; wait until one of them is an hour old", made).After(j.Created.Sub(since))
+			switch wait := j.Created.Sub(since); {
+			case recovering == maxRecoveryPer && recovers:
+				return Errorf(CodeBusy, "%d rebuilds, audits, logs and restores were made within an hour; wait a while", recovering).After(wait)
+			case recovers:
+			case counted == maxJobsPer || made == maxMadePer:
+				return Errorf(CodeTooManyJobs, "this client has made %d jobs within an hour, cancelled ones too; wait until one of them is an hour old", made).After(wait)
+			case all == maxAllPer:
+				return Errorf(CodeBusy, "%d jobs were made within an hour; wait a while", all).After(min(wait, time.Minute))
 			}
 		}
 	}

@@ -195,3 +195,57 @@ func TestWhoMayCancel(t *testing.T) {
 	_, _, err := w.NeedToChange(t.Context(), w.export(t, "").ID)
 	wantCode(t, err, alloc.CodeUnauthenticated)
 }
+
+// An administrator has all pools logged, restored, rebuilt and audited in one night; nobody else waits for that.
+func TestRecoveryOfManyPoolsIsNotHeldUp(t *testing.T) {
+	w := newWorks(t, 3)
+	s, err := alloc.NewService(alloc.Config{Store: w.model, Now: w.clock.Now, Log: logCodec, Queue: new(post)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := w.clock.Now()
+	audit := func() error {
+		_, err := s.Audit(w.ctx, alloc.AuditRequest{Pool: pool})
+		w.clock.Advance(time.Millisecond)
+		return err
+	}
+	for i := range 2000 {
+		if err := audit(); err != nil {
+			t.Fatalf("audit %d: %v", i, err)
+		}
+	}
+	if e := wantCode(t, audit(), alloc.CodeBusy); e.RetryAfter == 0 {
+		t.Error("there should be a hint")
+	}
+	if err := w.makeAndCancel(t, "other"); err != nil {
+		t.Errorf("another client's export: %v", err)
+	}
+	open, err := w.model.OpenJobs(t.Context(), "", 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range open {
+		if _, err := s.CancelJob(w.ctx, j.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.clock.Advance(begin.Add(time.Minute).Sub(w.clock.Now()))
+	for i := range 3000 { // the others of the hour
+		at := w.clock.Now().Add(time.Duration(i) * time.Millisecond)
+		j := alloc.Job{ID: alloc.JobID(alloc.NewIntent(at)), Kind: alloc.JobAudit, Pool: pool, By: "admin", State: alloc.JobCancelled, Created: at, Updated: at}
+		if err := w.model.CreateJob(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.clock.Advance(time.Minute)
+	if e := wantCode(t, audit(), alloc.CodeBusy); e.RetryAfter == 0 {
+		t.Error("there should be a hint")
+	}
+	if err := w.makeAndCancel(t, "other"); err != nil {
+		t.Errorf("another client's export: %v", err)
+	}
+	w.clock.Advance(time.Hour)
+	if err := audit(); err != nil {
+		t.Errorf("after an hour: %v", err)
+	}
+}

@@ -31,8 +31,8 @@ var repairOperations = map[string]operation{
 		_, err := s.LogTaken(ctx, alloc.LogRequest{Sequence: sequence})
 		return err
 	}},
-	"Restore": {need: alloc.ActionManage, on: string(pool), record: "pool.restore", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.Restore(ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: time.Unix(1_000_000_000, 0)})
+	"Restore": {need: alloc.ActionManage, on: string(sequence), record: "sequence.restore", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.Restore(ctx, alloc.RestoreRequest{Sequence: sequence, Source: alloc.RestoreBurn, Point: time.Unix(1_000_000_000, 0)})
 		return err
 	}},
 }

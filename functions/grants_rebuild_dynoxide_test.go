@@ -4,6 +4,7 @@ package functions_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,6 +57,31 @@ func (s *system) age(t *testing.T) {
 			return
 		}
 	}
+}
+
+// loseLeases gives the first numbers of a lease to somebody else, and loses the one after it.
+func (s *system) loseLeases(t *testing.T, sequence string) {
+	t.Helper()
+	page, err := s.table.Query(t.Context(), dynamo.Query{PK: "S#" + sequence + "#L"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range page.Items[:len(page.Items)-1] {
+		start, err := strconv.ParseInt(it.Str("sk"), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if it.Int("end") < start+3 {
+			continue
+		}
+		if _, err := s.table.Update(t.Context(), it.Key(), dynamo.Update{Set: map[string]any{"t": "somebody else", "end": start + 1}}, dynamo.Exists("pk")); err != nil {
+			t.Fatal(err)
+		}
+		next := page.Items[i+1].Key()
+		s.lose(t, next.PK, next.SK)
+		return
+	}
+	t.Fatal("the ledger has no lease to be lost")
 }
 
 func (s *system) lose(t *testing.T, pk, sk string) {
@@ -163,8 +189,8 @@ func (s *system) rebuildPools(t *testing.T) {
 
 // restore has logs written, and carries forward what was taken: by the log, from the old table, and by neither.
 func (s *system) restore(t *testing.T, by, on string) {
-	call(t, s.admin, 200, httpEvent("POST", on+"/pause", ""))
 	for _, what := range []string{on, path("sequences/set-back")} {
+		call(t, s.admin, 200, httpEvent("POST", what+"/pause", ""))
 		confirm := strings.TrimPrefix(strings.TrimPrefix(what, path("pools/")), path("sequences/"))
 		body := func(source string) string {
 			bound := ""
@@ -188,6 +214,9 @@ func (s *system) restore(t *testing.T, by, on string) {
 func (s *system) restoreByLog(t *testing.T, by, what, body string) {
 	log := s.madeJob(t, 202, what+"/log", `{}`)
 	s.carriedOn(t, by, log)
+	if sequence, ok := strings.CutPrefix(what, path("sequences/")); ok {
+		s.loseLeases(t, sequence)
+	}
 	lines := call(t, s.admin, 200, httpEvent("GET", path("jobs/%s/parts/0", log), "")).Body
 	job := s.madeJob(t, 201, what+"/restore", body)
 	upload := httpEvent("PUT", path("jobs/%s/input/0", job), lines)

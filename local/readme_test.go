@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -109,6 +110,39 @@ func TestTheREADMEIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkSnippets(t, string(text), snippet{text: hints(t)})
+}
+
+// TestTheRunbookIsTrue runs its blocks, the writing of a log before the restore from it.
+func TestTheRunbookIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := snippets(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(blocks, func(b snippet) bool { return strings.Contains(b.text, "result \"$JOB\" >p.log") })
+	from := slices.IndexFunc(blocks, func(b snippet) bool { return strings.Contains(b.text, "send \"$JOB\" p.log") })
+	if at < from || from < 0 {
+		t.Fatalf("the block that writes a log is number %d, the one that restores from it %d", at, from)
+	}
+	log := blocks[at]
+	log.text += "\npost /v1/pools/p/claims '{\"count\": 2}'" // as if what was taken before were unknown
+	blocks = slices.Insert(slices.Delete(blocks, at, at+1), from, log)
+	world := snippet{text: "URL=" + usualAddress + `
+TOKEN=$(cat .idpool/token)
+POINT=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+curl -sS -X PUT "$URL/v1/pools/p" -H "Authorization: Bearer $TOKEN"
+curl -sS -X POST "$URL/v1/pools/p/seed" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: text/plain' --data-binary $'A\nB\nC\nD\nE\n'
+curl -sS -X POST "$URL/v1/pools/p/claims" -H "Authorization: Bearer $TOKEN"`}
+	got := runSnippets(t, append([]snippet{world}, blocks...))
+	all := strings.Join(got, "\n")
+	for _, want := range []string{`"kind":"log"`, `{"whole":true,"lines":1,`, `"kind":"restore"`, `"carried":0`, `"known":1`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no block prints %s:\n%s", want, all)
+		}
+	}
 }
 
 // hints are the commands that the program prints when it is ready.

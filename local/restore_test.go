@@ -83,7 +83,9 @@ func travel(t *testing.T, before engine, source, policy string) {
 		t.Errorf("the audit of a restored pool: %+v %s", job, mustText(t, p, "/v1/jobs/"+job.ID+"/parts/0"))
 	}
 
-	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/resume"})
+	for _, on := range []string{"pools/p", "sequences/s"} {
+		must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/" + on + "/resume"})
+	}
 	must[any](t, p, http.StatusOK, request{method: "POST", path: "/v1/pools/p/seed", body: "NEW-1\nNEW-2\n", contentType: "text/plain"})
 	for n := 0; ; n++ {
 		a := doOnce(t, p, request{method: "POST", path: "/v1/pools/p/claims"})

@@ -4496,9 +4496,10 @@ type ClientInterface interface {
 	//
 	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 	//
-	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+	// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4513,9 +4514,10 @@ type ClientInterface interface {
 	//
 	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 	//
-	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+	// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5959,9 +5961,10 @@ func (c *Client) GetEvidence(ctx context.Context, pool PoolInPath, reqEditors ..
 //
 // It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 //
-// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 // that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5986,9 +5989,10 @@ func (c *Client) ExportPoolWithBody(ctx context.Context, pool PoolInPath, params
 //
 // It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 //
-// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 // that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11520,9 +11524,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 	//
-	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+	// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11537,9 +11542,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 	//
-	// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+	// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 	// that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+	// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+	// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16222,9 +16228,10 @@ func (c *ClientWithResponses) GetEvidenceWithResponse(ctx context.Context, pool 
 //
 // It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 //
-// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 // that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16245,9 +16252,10 @@ func (c *ClientWithResponses) ExportPoolWithBodyWithResponse(ctx context.Context
 //
 // It needs the action *export* on the pool, as whoever gets the file has every ID that is free.
 //
-// For jobs of all kinds together: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
+// For jobs of all kinds together, but rebuilds, audits, logs and restores: a client has at most ten under way, and makes at most 100 in an hour, cancelled ones too. Counts
 // that have ended are not among these; with them it is 500. Beyond that it is 429 `too_many_jobs`. All clients together
-// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`.
+// have at most 1,000 under way and make as many in an hour; beyond that it is 503 `busy`. Of rebuilds, audits, logs and restores
+// all clients together have at most 2,000 under way, and make 5,000 in an hour; then these are 503 `busy`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
