@@ -28,11 +28,14 @@ var carryOrder = []State{StateFree, StateHeld, StateClaimed, StateReturning, Sta
 // is free here gets it, in the generation that it has here: who has listed that, finds it taken. Likewise an ID on its way back here, that is
 // said to be claimed by the same, is claimed again: as likely its hold has ended as he has released it.
 //
+// An ID that goes from one to another rises by a generation at least, so that in one of them nobody else ever has it.
+//
 // What a burning has retired has no token and is nobody's; a burning takes nothing that has an owner.
 //
 // Two things it cannot see. Who held an ID before the point, and confirmed it here later than the record has it with somebody else, took it before the
 // point as far as the pool knows: it goes to whom the record names. And an ID that a pool has forgotten, as somebody has claimed it here without a key,
-// is one that the pool does not know. A pool that is paused from the restore on has neither.
+// is one that the pool does not know. A pool that is paused from the restore on has not the second, and the first only where clients reach it: what
+// they have is settled in a paused pool too.
 func (r Standing) Carry(said IDRecord, point time.Time) (IDRecord, CarryOutcome) {
 	if r.State == "" {
 		if said.State == StateFree { // it may have been taken since
@@ -42,6 +45,9 @@ func (r Standing) Carry(said IDRecord, point time.Time) (IDRecord, CarryOutcome)
 	}
 	outcome := r.becomes(said, point)
 	said.Generation = max(said.Generation, r.Generation)
+	if r.Token != "" && said.Token != r.Token && said.Generation == r.Generation {
+		said.Generation++ // in one generation nobody else ever has it
+	}
 	return said, outcome
 }
 
@@ -70,6 +76,8 @@ func (r Standing) becomes(said IDRecord, point time.Time) CarryOutcome {
 		return CarryDone
 	case here:
 		return CarryClash
+	case r.Carried && said.Generation == r.Generation && !said.burned(): // of an earlier log, in the generation that the pool had by then
+		return CarryDone
 	}
 	return [...]CarryOutcome{CarryBehind, CarryClash, CarryDone}[1+cmp.Compare(said.Generation, r.Generation)]
 }

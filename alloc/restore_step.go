@@ -177,9 +177,31 @@ func (s *Service) carryIDs(ctx context.Context, j Job, ids []IDRecord, c *forwar
 		return Errorf(CodeInternal, "the store gave %d outcomes for %d IDs", len(outcomes), len(ids))
 	}
 	for i, o := range outcomes {
+		if o == CarryClash {
+			if err := s.keepHold(ctx, j.Pool, ids[i].ID); err != nil {
+				return err
+			}
+		}
 		c.outcome(j.Pool, ids[i], o)
 	}
 	return nil
+}
+
+// keepHold confirms the hold of an ID that is in two hands: it must not come back by itself, for a third.
+func (s *Service) keepHold(ctx context.Context, pool PoolName, id ID) error {
+	r, err := s.store.Inspect(ctx, pool, id)
+	switch {
+	case Is(err, CodeIDNotFound): // the pool has forgotten it
+		return nil
+	case err != nil || r.State != StateHeld:
+		return err
+	}
+	_, err = s.store.Settle(ctx, SettleOrder{Pool: pool, Event: EventConfirm, IDs: []ID{id}, Token: r.Token})
+	switch CodeOf(err) {
+	case CodeNotOwner, CodeIDNotFound, CodeIDRetired: // he has given it back, or retired it, in this very moment
+		return nil
+	}
+	return err
 }
 
 // outcome counts what became of an ID, and tells of one that is not as it was said to be.

@@ -100,6 +100,21 @@ func TestWhatIsInTwoHandsIsTold(t *testing.T) {
 	}
 }
 
+// A hold of an ID that is in two hands does not end by itself: a third would get it.
+func TestAHoldOfWhatIsInTwoHandsStays(t *testing.T) {
+	d := newDisaster(t)
+	given := d.claim(t, 3, time.Hour)
+	d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreTable})
+	d.clock.Advance(2 * time.Hour)
+	d.wantNoneTwice(t)
+	for _, id := range given.IDs {
+		r, err := d.model.Inspect(t.Context(), pool, id)
+		if _, was := d.taken[id]; err != nil || was && (r.State != alloc.StateClaimed || r.Token != given.Token) {
+			t.Errorf("%s is %+v, %v, want it with whoever has taken it since the restore", id, r, err)
+		}
+	}
+}
+
 func TestARestoreThatCannotBeIsRefused(t *testing.T) {
 	d := newDisaster(t)
 	ok := alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn, Point: d.point}
