@@ -30,6 +30,13 @@ type Fixture struct {
 	// reports is the same each time. What is named must be there: the test is stopped where it is not.
 	Damage func(t testing.TB, d Damage) (done bool)
 
+	// Clone makes another engine that has all data of this one, as a backup that is restored beside it does. Nobody is at work meanwhile.
+	Clone func(t testing.TB) Fixture
+
+	// Through is Open of a process that asks gate before each call that it makes of what keeps its data, and does with it what gate says:
+	// Pass, RefusedUnknown or AppliedButFailed. So it can be cut off in the middle of a step. nil where a step cannot be cut in two.
+	Through func(t testing.TB, now func() time.Time, gate func() Fault) alloc.Store
+
 	// Snapshot keeps a copy of all data, and returns what puts the data back to it, as the restore of a backup does: what was
 	// written since is gone. It may be put back several times. No Store is at work meanwhile; those that are open stay so, with what
 	// they have in memory.

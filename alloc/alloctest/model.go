@@ -93,6 +93,7 @@ func (m *Model) Fixture() Fixture {
 		SetCounter:  func(_ testing.TB, name alloc.SequenceName, next alloc.Number) { m.SetCounter(name, next) },
 		DropCounter: func(_ testing.TB, name alloc.SequenceName) { m.DropCounter(name) },
 		Damage:      func(t testing.TB, d Damage) bool { m.Damage(t, d); return true },
+		Clone:       func(testing.TB) Fixture { return m.Clone().Fixture() },
 		Snapshot:    func(testing.TB) func(testing.TB) { back := m.Snapshot(); return func(testing.TB) { back() } },
 	}
 }

@@ -17,6 +17,13 @@ func (m *Model) Snapshot() (restore func()) {
 	}
 }
 
+// Clone returns a Model with a copy of all data.
+func (m *Model) Clone() *Model {
+	m.data.mu.Lock()
+	defer m.data.mu.Unlock()
+	return &Model{now: m.now, data: &modelData{tables: m.data.tables.clone()}}
+}
+
 // clone shares nothing with what it is a copy of that is ever changed in its place.
 func (d *tables) clone() tables {
 	c := *d

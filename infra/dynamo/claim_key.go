@@ -43,7 +43,8 @@ func (s *Store) claimWithKey(ctx context.Context, m *poolMemory, o alloc.ClaimOr
 		if err != nil {
 			return c.repeatOr(ctx, err)
 		}
-		r := newRecord(o, plain(got), s.now())
+		h, _ := m.last(s.now())
+		r := newRecord(o, plain(got), h, s.now())
 		there, err := s.putRecord(ctx, r)
 		if err != nil {
 			if !isUnknown(err) {
@@ -141,7 +142,7 @@ func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.C
 		case len(missing) == 0 || r.state == RecordEnded:
 			return c.answer(ctx, t, r, haul, met)
 		default:
-			there, moved, err := c.exchange(ctx, t, r, haul, missing)
+			there, moved, err := c.exchange(ctx, t, r, haul, missing, met)
 			if err != nil {
 				return alloc.Claim{}, err
 			}
@@ -290,7 +291,18 @@ func (h haul) over() bool {
 
 // exchange puts fresh listings in the place of those that were lost, or gives the record up where there are none. Where
 // the record has moved on, what is there now is returned.
-func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, missing []listing) (there Item, moved bool, err error) {
+func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, missing []listing, met bool) (there Item, moved bool, err error) {
+	owned := of(h, r.listings, won)
+	if met && len(owned) > 0 {
+		outlived, err := c.outlived(ctx, r)
+		if err != nil {
+			return nil, false, unsettled(err)
+		}
+		if outlived {
+			moved, there, err = c.s.changeRecord(ctx, r, Update{Set: map[string]any{AttrState: RecordEnded}})
+			return there, moved, unsettledBut(err)
+		}
+	}
 	keep := make(map[alloc.ID]bool, len(r.listings))
 	for _, l := range r.listings {
 		keep[l.id] = true
@@ -304,7 +316,7 @@ func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, 
 		case alloc.CodeThrottled, alloc.CodeUnavailable, alloc.CodeInternal, alloc.CodeBusy, alloc.CodePoolRebuilding:
 			return nil, false, unsettled(err) // the repeat goes on with the record
 		}
-		return c.abandon(ctx, t, r, of(h, r.listings, won), err)
+		return c.abandon(ctx, t, r, owned, err)
 	}
 	ls := r.replace(missing, plain(fresh))
 	moved, there, err = c.s.changeRecord(ctx, r, Update{Set: map[string]any{AttrListings: listingTexts(ls)}})
@@ -315,6 +327,16 @@ func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, 
 		return nil, false, unsettled(err)
 	}
 	return there, moved, nil
+}
+
+// outlived reports whether the record is from before a restore of the table. It may have been carried out in what is lost, and been answered: so
+// what its token owns is its client's, and what that has not, was given back or is somebody else's by now.
+func (c *keyedClaim) outlived(ctx context.Context, r *record) (bool, error) {
+	h, err := c.s.poolHead(ctx, c.order.Pool)
+	if err != nil {
+		return false, err
+	}
+	return h.restored > r.restored, nil
 }
 
 // fresh takes listings for a record that was admitted: a refusal that came with the order is not about it.

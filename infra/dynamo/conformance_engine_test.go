@@ -18,9 +18,23 @@ func TestStoreKeepsTheContractOnTheEngine(t *testing.T) { alloctest.Run(t, onThe
 
 func TestStoreIsLinearizableOnTheEngine(t *testing.T) { alloctest.RunLinearizable(t, onTheEngine) }
 
-func onTheEngine(t *testing.T) alloctest.Fixture {
+func TestStoreTravelsInTimeOnTheEngine(t *testing.T) {
+	alloctest.RunTimeTravels(t, alloctest.TimeTravels{Runs: 8}, onTheEngine)
+}
+
+func onTheEngine(t *testing.T) alloctest.Fixture { return onNewTable(t) }
+
+func onNewTable(t testing.TB) alloctest.Fixture {
 	table, client, name := dynamotest.NewTable(t)
-	return fixture(table, func(t testing.TB) []dynamo.Item { return scan(t, client, name) })
+	f := fixture(table, func(t testing.TB) []dynamo.Item { return scan(t, client, name) })
+	f.Clone = func(t testing.TB) alloctest.Fixture {
+		c, client, name := dynamotest.NewTable(t)
+		for _, it := range wholeTable(t, table) {
+			overwrite(t, c, it.Key(), it)
+		}
+		return fixture(c, func(t testing.TB) []dynamo.Item { return scan(t, client, name) })
+	}
+	return f
 }
 
 // scan reads the whole table, of each item the strings alone: enough for a census.

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +18,22 @@ func TestStoreAgreesWithTheModelOnMemory(t *testing.T) { alloctest.RunModel(t, i
 
 func TestStoreIsLinearizableOnMemory(t *testing.T) { alloctest.RunLinearizable(t, inMemory) }
 
-func inMemory(*testing.T) alloctest.Fixture {
-	mem := dynamotest.NewMemory()
-	return fixture(mem, func(testing.TB) []dynamo.Item { return mem.Items() })
+func TestStoreTravelsInTimeOnMemory(t *testing.T) {
+	alloctest.RunTimeTravels(t, alloctest.TimeTravels{Runs: 150, Bubble: true}, inMemory)
+}
+
+func inMemory(*testing.T) alloctest.Fixture { return onMemory(dynamotest.NewMemory()) }
+
+func onMemory(mem *dynamotest.Memory) alloctest.Fixture {
+	f := fixture(mem, func(testing.TB) []dynamo.Item { return mem.Items() })
+	f.Clone = func(testing.TB) alloctest.Fixture {
+		c := dynamotest.NewMemory()
+		for _, it := range mem.Items() {
+			c.Set(it)
+		}
+		return onMemory(c)
+	}
+	return f
 }
 
 // fixture is an engine on a table. items reads all that is in it, past every Store.
@@ -51,9 +65,33 @@ func fixture(table dynamo.Table, items func(testing.TB) []dynamo.Item) alloctest
 				t.Fatal(err)
 			}
 		},
+		Through: func(t testing.TB, now func() time.Time, gate func() alloctest.Fault) alloc.Store {
+			t.Helper()
+			s, err := dynamo.New(dynamo.Config{Table: through(table, gate), Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
 		Damage:   func(t testing.TB, d alloctest.Damage) bool { return damage(t, table, d) },
 		Snapshot: func(t testing.TB) func(testing.TB) { return snapshot(t, table) },
 	}
+}
+
+// through is the table for a process that asks gate before each call. One that it does not survive fails with a code on which nothing is
+// tried again: nobody waits for it.
+func through(table dynamo.Table, gate func() alloctest.Fault) dynamo.Table {
+	return dynamotest.Through(func(ctx context.Context, c dynamotest.Call) dynamotest.Answer {
+		switch gate() {
+		case alloctest.Pass:
+			return c.Do(ctx, table)
+		case alloctest.AppliedButFailed:
+			c.Do(context.WithoutCancel(ctx), table)
+		}
+		e := alloc.Errorf(alloc.CodeInternal, "the process is dead")
+		e.Unknown = c.Write()
+		return dynamotest.Answer{Err: e}
+	})
 }
 
 // states names what the ID items say.

@@ -28,6 +28,7 @@ type head struct {
 	dirtyFrom  int64
 	dirtyTo    int64
 	counted    counts
+	restored   int64 // see AttrRestored; 0 for never
 	retired    int64
 	retiredBy  string
 	token      string // of the creation
@@ -81,7 +82,7 @@ func decodeHead(name alloc.PoolName, it Item) *head {
 		series: it.Int(AttrSeries), lo: it.Int(AttrLow), nx: it.Int(AttrNext), tl: it.Int(AttrTail),
 		published: it.Int(AttrPublished), seeded: it.Int(AttrSeeded),
 		rebuilding: rebuilding, rebuild: it.Str(AttrRebuild), base: it.Int(AttrBase), rebuilt: rebuilt, wanted: wanted, leasedAt: fromMilli(it.Int(AttrLeasedAt)),
-		dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
+		restored: it.Int(AttrRestored), dirtyFrom: it.Int(AttrDirtyFrom), dirtyTo: it.Int(AttrDirtyTo), token: it.Str(AttrToken),
 		retired: it.Int(AttrRetired), retiredBy: it.Str(AttrRetiredBy), settings: it.Str(AttrSettings), voiding: it.Str(AttrVoiding), said: it.Str(AttrPolicy) != "",
 		counted: counts{
 			windowFree: it.Int(AttrWindowFree), dead: it.Int(AttrDead), held: it.Int(AttrHeld),

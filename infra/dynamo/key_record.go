@@ -20,14 +20,15 @@ type record struct {
 	born     time.Time
 	until    time.Time // the IDs are held until then; zero to claim them for good
 	expires  int64     // in seconds; 0 for never
+	restored int64     // see AttrRestored; 0 for never
 }
 
 // newRecord is the intent to claim the listings, or to hold them: the hold's time begins with it, whoever carries it out.
-func newRecord(o alloc.ClaimOrder, ls []listing, now time.Time) *record {
+func newRecord(o alloc.ClaimOrder, ls []listing, h *head, now time.Time) *record {
 	born := now.UTC().Truncate(time.Millisecond)
 	return &record{
 		hash: o.Key.Hash, token: string(alloc.NewToken()), version: 1, print: o.Key.Fingerprint, state: RecordLive,
-		listings: ls, born: born, until: holdEnd(born, o.Hold), expires: keyExpiry(now),
+		listings: ls, born: born, until: holdEnd(born, o.Hold), expires: keyExpiry(now), restored: h.restored,
 	}
 }
 
@@ -39,6 +40,9 @@ func (r *record) item() Item {
 	if !r.until.IsZero() {
 		it[AttrHoldEnd] = r.until.UnixMilli()
 	}
+	if r.restored > 0 {
+		it[AttrRestored] = r.restored
+	}
 	return it
 }
 
@@ -46,6 +50,7 @@ func decodeRecord(hash string, it Item) *record {
 	r := &record{
 		hash: hash, token: it.Str(AttrToken), version: it.Int(AttrVersion), print: it.Str(AttrPrint), state: it.Str(AttrState),
 		born: fromMilli(it.Int(AttrTaken)), until: fromMilli(it.Int(AttrHoldEnd)), expires: it.Int(AttrExpires),
+		restored: it.Int(AttrRestored),
 	}
 	for _, text := range it.List(AttrListings) {
 		if l, ok := parseListing(text); ok {

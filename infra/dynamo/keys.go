@@ -72,6 +72,7 @@ const (
 	AttrRebuild   = "rb" // of a head: the job that rebuilds the pool; there while that is on
 	AttrMade      = "mk" // of a head: the rebuild that is on has made it, as it was lost
 	AttrAbandons  = "rv" // of a head: how often a rebuild was abandoned; absent for never
+	AttrRestored  = "rp" // of a head: the point of the backup that the table was last restored from, in milliseconds; of a key record: as of the head when it was put. Absent for never
 	AttrBase      = "ba" // of a head: so many chunks of the series, numbered down from -1, list what was settled when it was made; absent for none
 	AttrRebuilt   = "rt" // of a head: the tail with which a rebuild has made the series; absent of one that none has made
 	AttrLeasedAt  = "la" // of a head: when stock was leased last, in milliseconds

@@ -52,8 +52,10 @@ func (r *rebuilding) switched(old Item, now int64) Item {
 	if r.base > 0 {
 		it[AttrBase] = r.base
 	}
-	if n, ok := old[AttrAbandons]; ok {
-		it[AttrAbandons] = n
+	for _, attr := range []string{AttrAbandons, AttrRestored} {
+		if n, ok := old[attr]; ok {
+			it[attr] = n
+		}
 	}
 	return it
 }

@@ -134,6 +134,9 @@ func (c *carrying) run(ctx context.Context) error {
 			return unsettledBut(err)
 		}
 	}
+	if err := c.outdate(ctx); err != nil {
+		return unsettledBut(err)
+	}
 	if err := c.soil(ctx); err != nil {
 		return unsettledBut(err)
 	}
@@ -151,35 +154,6 @@ func (c *carrying) run(ctx context.Context) error {
 		return unsettledBut(err)
 	}
 	return unsettledBut(c.list(ctx))
-}
-
-// soil makes all that is to be leased of the queue count as such that may list what is of no use, before IDs are taken that nobody has
-// leased: so sweeps look for them.
-func (c *carrying) soil(ctx context.Context) error {
-	takes := func(r alloc.IDRecord) bool {
-		it := c.states[r.ID]
-		_, o := c.judge(r, it)
-		return !c.unknown(it) && it.Str(AttrState) == StateFree && o == alloc.CarryDone
-	}
-	if !slices.ContainsFunc(c.records, takes) {
-		return nil
-	}
-	for range publishTries {
-		h := c.head
-		if h.rebuilding {
-			return poolRebuilding(c.pool)
-		}
-		if h.nx == h.tl || h.dirtyFrom <= h.nx && h.dirtyTo >= h.tl {
-			return nil
-		}
-		u := Update{Set: map[string]any{AttrDirtyFrom: h.nx, AttrDirtyTo: h.tl}}
-		now, _, err := c.s.updateHead(ctx, h, u, countIs(AttrDirtyFrom, h.dirtyFrom), countIs(AttrDirtyTo, h.dirtyTo))
-		if err != nil {
-			return err
-		}
-		c.head = now
-	}
-	return poolContended(c.pool)
 }
 
 // unsettledBut is unsettled for all but errTakenOver.
@@ -278,7 +252,12 @@ func (c *carrying) announce(ctx context.Context, r alloc.IDRecord) error {
 		return nil
 	}
 	err := c.insist(ctx, func() error { return c.s.table.Put(ctx, it, where) })
-	if _, met := refusedBy(err); met {
+	old, met := refusedBy(err)
+	if met && old != nil && old.Str(AttrToken) != tokenOf(r) { // of whoever had it here, who has it no more
+		err = c.insist(ctx, func() error { return c.s.table.Put(ctx, it, Eq(AttrToken, old.Str(AttrToken))) })
+		_, met = refusedBy(err)
+	}
+	if met {
 		return nil
 	}
 	return err
@@ -314,7 +293,7 @@ func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now It
 	}
 	u := Update{Set: set}
 	for _, attr := range append([]string{AttrLast, AttrPut, AttrSource}, ownership...) {
-		if _, is := set[attr]; !is {
+		if _, is := set[attr]; !is && (attr != AttrKey || it.Str(AttrToken) != tokenOf(r)) { // his key ends with what he has by it
 			u.Remove = append(u.Remove, attr)
 		}
 	}

@@ -29,6 +29,11 @@ func TestLinearizable(t *testing.T) {
 	alloctest.RunLinearizable(t, newFixture)
 }
 
+func TestTimeTravels(t *testing.T) {
+	t.Parallel()
+	alloctest.RunTimeTravels(t, alloctest.TimeTravels{Runs: 10}, newFixture)
+}
+
 // empty is the content of a database that was just made, which is quicker to write than to make.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "idpool-sql-")
@@ -57,6 +62,11 @@ func newFixture(t *testing.T) alloctest.Fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fixtureAt(path)
+}
+
+// fixtureAt is the database in the file.
+func fixtureAt(path string) alloctest.Fixture {
 	return alloctest.Fixture{
 		Open: func(t testing.TB, now func() time.Time) alloc.Store { return openAt(t, Config{Path: path, Now: now}) },
 		Census: func(t testing.TB, pool alloc.PoolName) map[alloc.State]alloc.Count {
@@ -72,5 +82,10 @@ func newFixture(t *testing.T) alloctest.Fixture {
 		},
 		Damage:   func(t testing.TB, d alloctest.Damage) bool { return damage(t, path, d) },
 		Snapshot: func(t testing.TB) func(t testing.TB) { return snapshot(t, path) },
+		Clone: func(t testing.TB) alloctest.Fixture {
+			kept := newFile(t)
+			edit(t, path, `VACUUM INTO $1`, kept)
+			return fixtureAt(kept)
+		},
 	}
 }
