@@ -71,6 +71,7 @@ func TestAFailureIsRecordedOnceWhateverFails(t *testing.T) {
 func TestAGivenUpFileIsRecordedOnceWhateverFails(t *testing.T) {
 	everyFault(t, func(t *testing.T, plan func(*alloctest.Faulty)) {
 		m := newMill(t, alloc.PoolConfig{})
+		must(t, m.model.SetPoolState, pool, alloc.PoolPaused)
 		j, err := m.Restore(m.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: m.clock.Now()})
 		if err != nil {
 			t.Fatal(err)
