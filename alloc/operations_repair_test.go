@@ -9,8 +9,20 @@ import (
 	"idpool/alloc/alloctest"
 )
 
-// The rebuild of a pool, audits, logs and restores.
+// The rebuild of a pool, audits, logs and restores, and what an administrator does on pages.
 var repairOperations = map[string]operation{
+	"CheckSeeding": {need: alloc.ActionManage, on: string(pool), record: "pool.check-seed", finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.CheckSeeding(ctx, seeding, "")
+		return err
+	}},
+	"SettleFor": {need: alloc.ActionOperate, or: alloc.ActionManage, on: string(pool), record: "pool.release", run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SettleFor(ctx, alloc.OperatorRequest{Was: taken, Event: alloc.EventRelease})
+		return err
+	}},
+	"PoolNames": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
+		names, _, err := s.PoolNames(ctx, "", 10)
+		return oneOrHidden(len(names), err)
+	}},
 	"PoolEvidence": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.PoolEvidence(ctx, pool)
 		return err

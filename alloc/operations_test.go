@@ -103,18 +103,6 @@ var operations = map[string]operation{
 		_, err := s.Seed(ctx, alloc.SeedRequest{Pool: pool, Entries: entriesOf("ID-2")})
 		return err
 	}},
-	"CheckSeeding": {need: alloc.ActionManage, on: string(pool), record: "pool.check-seed", finds: "Job", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.CheckSeeding(ctx, seeding, "")
-		return err
-	}},
-	"SettleFor": {need: alloc.ActionOperate, or: alloc.ActionManage, on: string(pool), record: "pool.release", run: func(ctx context.Context, s *alloc.Service) error {
-		_, err := s.SettleFor(ctx, alloc.OperatorRequest{Was: taken, Event: alloc.EventRelease})
-		return err
-	}},
-	"PoolNames": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
-		names, _, err := s.PoolNames(ctx, "", 10)
-		return oneOrHidden(len(names), err)
-	}},
 	"Sweep": {need: alloc.ActionTend, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.Sweep(ctx, pool)
 		return err

@@ -387,7 +387,7 @@ func TestEachRoleMayDoWhatTheOneBeforeMay(t *testing.T) {
 		alloc.RoleViewer: "read", alloc.RoleOperator: "read claim lease operate", alloc.RoleAdmin: "read claim lease operate export seed manage tend credentials",
 	}
 	for role, actions := range may {
-		for _, a := range strings.Fields(may[alloc.RoleAdmin]) {
+		for a := range strings.FieldsSeq(may[alloc.RoleAdmin]) {
 			permitted := false
 			for _, scope := range role.Scopes() {
 				permitted = permitted || scope.Permits(alloc.Action(a), "*")

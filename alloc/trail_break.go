@@ -87,11 +87,12 @@ type chainMark struct {
 }
 
 func (m chainMark) String() string {
-	text := fmt.Sprintf("%q %d %q", m.month, m.position, m.hash)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%q %d %q", m.month, m.position, m.hash)
 	for _, b := range m.breaks {
-		text += fmt.Sprintf(" %s %q %d %d %s %q", b.kind, b.month, b.first, b.last, b.seen, b.acked)
+		fmt.Fprintf(&text, " %s %q %d %d %s %q", b.kind, b.month, b.first, b.last, b.seen, b.acked)
 	}
-	return text
+	return text.String()
 }
 
 func readChainMark(text string) (m chainMark, err error) {

@@ -120,7 +120,11 @@ func TestBadFiltersOfTheTrailAreRefused(t *testing.T) {
 	o := newOffice(t)
 	now := time.Now()
 	for _, f := range []alloc.TrailFilter{
-		{Month: "2026-13"}, {Month: "2026"}, {Month: "2026-11-01"}, {From: now, Until: now}, {From: now, Until: now.Add(-time.Second)},
+		{Month: "2026-13"},
+		{Month: "2026"},
+		{Month: "2026-11-01"},
+		{From: now, Until: now},
+		{From: now, Until: now.Add(-time.Second)},
 		{Client: alloc.ClientID(make([]byte, 2000))},
 	} {
 		_, _, err := o.Trail(o.ctx, f, "", 10)

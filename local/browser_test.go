@@ -132,12 +132,6 @@ func (p *tab) scheme(name string) {
 	}))
 }
 
-// script switches scripts of pages on or off.
-func (p *tab) script(on bool) {
-	p.t.Helper()
-	p.must("switch scripts", called(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}))
-}
-
 // axe returns the source of axe-core, which is run beside the page's own scripts.
 func axe(t testing.TB) string {
 	t.Helper()

@@ -77,7 +77,7 @@ func (mu travelMutant) fixture(m *Model) Fixture {
 type untold struct{ *Model }
 
 func (s untold) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
-	outcomes, err := trampling{s.Model}.Carry(ctx, pool, point, taken)
+	outcomes, err := trampling(s).Carry(ctx, pool, point, taken)
 	for i, o := range outcomes {
 		if o == alloc.CarryClash {
 			outcomes[i] = alloc.CarryDone

@@ -69,7 +69,7 @@ func (s *Store) carryLease(ctx context.Context, name alloc.SequenceName, l alloc
 			if outcome == alloc.CarryKnown && (written || b.entered(l, call)) {
 				outcome = alloc.CarryDone
 			}
-			return outcome, s.tellReach(ctx, name, l, b)
+			return outcome, s.tellReach(ctx, l, b)
 		}
 		it, cond := carriedItem(name, write, call), Absent("pk")
 		if old := b.items[it.Str("sk")]; old != nil {
@@ -161,7 +161,7 @@ func (b *beside) entered(l alloc.LeaseRecord, call string) bool {
 
 // tellReach has the entries say how far up those go that begin below them: those of others within the lease that it does, and the
 // one at its start what was met below.
-func (s *Store) tellReach(ctx context.Context, name alloc.SequenceName, l alloc.LeaseRecord, b beside) error {
+func (s *Store) tellReach(ctx context.Context, l alloc.LeaseRecord, b beside) error {
 	raise := func(it Item, to alloc.Number) error {
 		if reachOf(it) >= to {
 			return nil

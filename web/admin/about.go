@@ -94,9 +94,16 @@ func (d *dashboard) help(r *http.Request) (templ.Component, error) {
 	return templates.Help(templates.HelpPage{
 		Frame: d.frame(r, "Help"),
 		Keys: []templates.Fact{
-			{Term: "/", Value: "find"}, {Term: "r", Value: "bring the page up to date"}, {Term: "?", Value: "this page"},
-			{Term: "g o", Value: "overview"}, {Term: "g p", Value: "pools"}, {Term: "g s", Value: "sequences"}, {Term: "g j", Value: "jobs"},
-			{Term: "g a", Value: "audit"}, {Term: "g c", Value: "credentials"}, {Term: "g i", Value: "about"},
+			{Term: "/", Value: "find"},
+			{Term: "r", Value: "bring the page up to date"},
+			{Term: "?", Value: "this page"},
+			{Term: "g o", Value: "overview"},
+			{Term: "g p", Value: "pools"},
+			{Term: "g s", Value: "sequences"},
+			{Term: "g j", Value: "jobs"},
+			{Term: "g a", Value: "audit"},
+			{Term: "g c", Value: "credentials"},
+			{Term: "g i", Value: "about"},
 		},
 		Words: []templates.Fact{
 			{Term: "Pool", Value: "ready-made IDs, each of which is claimed once"},

@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,6 @@ import (
 
 // The boxes in which templates draws.
 const (
-	sparkWide, sparkHigh = 112.0, 20.0
-	barWide              = 152.0
 	chartWide, chartHigh = 720.0, 200.0
 )
 
@@ -33,30 +32,6 @@ func (s span) at(t time.Time, wide float64) float64 {
 		return wide
 	}
 	return min(wide, max(0, wide*float64(t.Sub(s.from))/float64(whole)))
-}
-
-// spark draws what was available over the span, of samples in the order of their times.
-func spark(samples []alloc.Sample, s span, words string) templates.Spark {
-	if len(samples) < 2 {
-		return templates.Spark{Label: "no samples yet"}
-	}
-	low, high := samples[0].Available, samples[0].Available
-	for _, p := range samples {
-		low, high = min(low, p.Available), max(high, p.Available)
-	}
-	var points strings.Builder
-	var x, y float64
-	for _, p := range thinned(samples, 60) {
-		x, y = s.at(p.At, sparkWide), 2+sparkHigh*(1-share(p.Available-min(low, high*9/10), high-min(low, high*9/10)))
-		y = min(20, max(2, y))
-		if points.Len() > 0 {
-			points.WriteByte(' ')
-		}
-		points.WriteString(coordinate(x) + "," + coordinate(y))
-	}
-	label := fmt.Sprintf("%s: from %s to %s, at least %s, at most %s", words,
-		grouped(samples[0].Available), grouped(samples[len(samples)-1].Available), grouped(low), grouped(high))
-	return templates.Spark{Points: points.String(), X: coordinate(x), Y: coordinate(y), Label: label}
 }
 
 // thinned leaves at most about so many of a list, the first and the last among them.
@@ -78,23 +53,6 @@ func share[N ~int64](part, whole N) float64 {
 		return 1
 	}
 	return min(1, max(0, float64(part)/float64(whole)))
-}
-
-// bar draws a level against a whole, with thresholds.
-func bar(free, held, whole alloc.Count, marks []alloc.Count, tone templates.Tone, label string) templates.Level {
-	l := templates.Level{Free: coordinate(barWide * share(free, whole)), Tone: tone, Label: label}
-	if free <= 0 {
-		l.Free = "0"
-	}
-	if held > 0 {
-		l.Held = coordinate(barWide * share(free+held, whole))
-	}
-	for _, m := range marks {
-		if m > 0 && m < whole {
-			l.Marks = append(l.Marks, coordinate(barWide*share(m, whole)))
-		}
-	}
-	return l
 }
 
 // rule is a threshold of a chart.
@@ -148,7 +106,7 @@ func levelChart(title string, samples []alloc.Sample, s span, rules []rule) temp
 
 // chartRows are the samples as a table, the newest first.
 func chartRows(samples []alloc.Sample) (rows [][]string) {
-	for i := len(samples) - 1; i >= 0; i-- {
+	for i := range slices.Backward(samples) {
 		used := ""
 		if i > 0 {
 			used = grouped(max(0, samples[i].Used-samples[i-1].Used))

@@ -199,7 +199,7 @@ func readCredential(v *values) alloc.CredentialRequest {
 	c := alloc.CredentialRequest{
 		Client: alloc.ClientID(v.text("client")), Description: v.text("description"), Quota: alloc.Count(v.number("quota", 0)), Expires: v.moment("expires"),
 	}
-	for _, word := range strings.Fields(v.query.Get("scopes")) {
+	for word := range strings.FieldsSeq(v.query.Get("scopes")) {
 		s, err := alloc.ParseScope(word)
 		if err != nil {
 			v.problems["scopes"] = sentence(err.Error())

@@ -27,7 +27,9 @@ func (s *system) upload(path string, fields map[string]string, file string) *htt
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	f.Write([]byte(file)) //nolint:errcheck // a buffer
+	if _, err := f.Write([]byte(file)); err != nil {
+		s.t.Fatal(err)
+	}
 	if err := w.Close(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -87,10 +88,7 @@ func address(path string, q url.Values) string {
 }
 
 func export(q url.Values, format string) string {
-	some := url.Values{}
-	for k, v := range q {
-		some[k] = v
-	}
+	some := maps.Clone(q)
 	some.Set("format", format)
 	return address("/audit/export", some)
 }
@@ -101,8 +99,13 @@ func trailRow(rec alloc.AuditRecord, now time.Time) templates.TrailRow {
 		At: clock(rec.At, now), Client: string(rec.Client), Action: rec.Action, Target: rec.Target, Href: targetAddress(rec.Target), Detail: rec.Detail, Reason: rec.Reason,
 		State: templates.State{Tone: templates.ToneGood, Text: rec.Result},
 		Facts: []templates.Fact{
-			{Term: "Before", Value: rec.Before}, {Term: "After", Value: rec.After}, {Term: "Plan", Value: rec.Plan, Mono: true}, {Term: "By what right", Value: rec.Role},
-			{Term: "Address", Value: rec.Address, Mono: true}, {Term: "Request", Value: rec.Request, Mono: true}, {Term: "Record", Value: rec.ID, Mono: true},
+			{Term: "Before", Value: rec.Before},
+			{Term: "After", Value: rec.After},
+			{Term: "Plan", Value: rec.Plan, Mono: true},
+			{Term: "By what right", Value: rec.Role},
+			{Term: "Address", Value: rec.Address, Mono: true},
+			{Term: "Request", Value: rec.Request, Mono: true},
+			{Term: "Record", Value: rec.ID, Mono: true},
 		},
 	}
 	if rec.Result != "ok" {

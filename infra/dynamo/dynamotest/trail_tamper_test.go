@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -15,9 +16,7 @@ func TestTheTrailGoesOnWhateverIsPutAmongIt(t *testing.T) {
 	put := func(pk, sk string, attrs dynamo.Item) func(*testing.T, *Memory) {
 		return func(t *testing.T, m *Memory) {
 			it := dynamo.Item{"pk": pk, "sk": sk}
-			for name, v := range attrs {
-				it[name] = v
-			}
+			maps.Copy(it, attrs)
 			if err := m.Put(t.Context(), it, dynamo.Cond{}); err != nil {
 				t.Fatal(err)
 			}
