@@ -158,7 +158,7 @@ func TestWhatIsForgottenAndTakenAgainIsTold(t *testing.T) {
 	}
 	for _, id := range mine.IDs {
 		r, err := d.model.Inspect(t.Context(), pool, id)
-		if _, was := d.taken[id]; !was || !told[id] || err != nil || r.State != alloc.StateHeld || r.Token != mine.Token {
+		if _, was := d.taken[id]; !was || !told[id] || err != nil || r.State != alloc.StateClaimed || r.Token != mine.Token { // his hold is confirmed, so that it does not end for a third
 			t.Errorf("%s was taken %t, told %t, and is %+v, %v; the job is %+v", id, was, told[id], r, err, j)
 		}
 	}

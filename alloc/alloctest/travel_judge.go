@@ -252,6 +252,8 @@ func (t *traveller) audited() {
 	}
 	for _, name := range travelSequences {
 		audit(string(name), func(o alloc.AuditOrder) (alloc.AuditStep, error) { return s.AuditSequence(t.Context(), name, o) },
-			func(f alloc.Finding) bool { return f.Kind == alloc.FindOverlap && t.clashed(name) })
+			func(f alloc.Finding) bool {
+				return f.Kind == alloc.FindGaps || f.Kind == alloc.FindOverlap && t.clashed(name)
+			})
 	}
 }
