@@ -63,7 +63,7 @@ test-all:
 # SQLite is C turned into Go: the checks of its pointers, which -race turns on, only double the time.
 # A part of test-all, for whoever changes a page.
 .PHONY: test-browser
-test-browser: ## the dashboard in Chromium: accessibility, weights, without script, no way out of its security policy
+test-browser: ## the dashboard in Chromium: accessibility, narrow screens, nothing against its security policy
 	@.ci/tools browser
 	$(call say,the dashboard in Chromium)
 	go test -count=1 -timeout 15m -run 'Browser' ./local
