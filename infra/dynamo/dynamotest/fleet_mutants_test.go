@@ -98,6 +98,11 @@ func allFree(c Call, a Answer) Answer {
 	for i, it := range a.Items {
 		if it != nil && kindOf(c.Keys[i]) == kindID && stateOf(it) == alloc.StateClaimed {
 			it[dynamo.AttrState] = dynamo.StateFree
+			for _, attr := range []string{
+				dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy, dynamo.AttrKey, dynamo.AttrOwner, dynamo.AttrMetadata, dynamo.AttrHoldEnd, dynamo.AttrExpires, dynamo.AttrCarried,
+			} {
+				delete(it, attr) // of an owner it would be damaged, and passed by
+			}
 		}
 	}
 	return a
