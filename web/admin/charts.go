@@ -25,13 +25,13 @@ func coordinate(v float64) string {
 // span is the time that a drawing shows.
 type span struct{ from, until time.Time }
 
-// at is where a moment stands on a line of that width.
-func (s span) at(t time.Time, wide float64) float64 {
+// at is where a moment stands on a line of chartWide.
+func (s span) at(t time.Time) float64 {
 	whole := s.until.Sub(s.from)
 	if whole <= 0 {
-		return wide
+		return chartWide
 	}
-	return min(wide, max(0, wide*float64(t.Sub(s.from))/float64(whole)))
+	return min(chartWide, max(0, chartWide*float64(t.Sub(s.from))/float64(whole)))
 }
 
 // thinned leaves at most about so many of a list, the first and the last among them.
@@ -81,14 +81,14 @@ func levelChart(title string, samples []alloc.Sample, s span, rules []rule) temp
 	var line strings.Builder
 	shown := thinned(samples, 240)
 	for i, p := range shown {
-		x := coordinate(s.at(p.At, chartWide))
+		x := coordinate(s.at(p.At))
 		line.WriteString(x + "," + y(p.Available) + " ")
 		if i > 0 && p.Available > shown[i-1].Available+top/50 {
 			c.Events = append(c.Events, templates.Event{X: x, Y: y(p.Available), Text: fmt.Sprintf("%s more at %s", grouped(p.Available-shown[i-1].Available), p.At.UTC().Format("15:04"))})
 		}
 	}
 	c.Line = strings.TrimSpace(line.String())
-	first, last := coordinate(s.at(shown[0].At, chartWide)), coordinate(s.at(shown[len(shown)-1].At, chartWide))
+	first, last := coordinate(s.at(shown[0].At)), coordinate(s.at(shown[len(shown)-1].At))
 	c.Area = first + "," + coordinate(chartHigh) + " " + c.Line + " " + last + "," + coordinate(chartHigh)
 	for n := alloc.Count(0); n <= top; n += step {
 		c.Steps = append(c.Steps, templates.Tick{At: y(n), Text: short(n)})
@@ -129,7 +129,7 @@ func timeTicks(s span) (ticks []templates.Tick) {
 		step, layout = 24*time.Hour, "2 Jan"
 	}
 	for t := s.from.UTC().Truncate(step).Add(step); !t.After(s.until); t = t.Add(step) {
-		ticks = append(ticks, templates.Tick{At: coordinate(s.at(t, chartWide)), Text: t.Format(layout)})
+		ticks = append(ticks, templates.Tick{At: coordinate(s.at(t)), Text: t.Format(layout)})
 	}
 	return ticks
 }

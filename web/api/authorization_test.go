@@ -27,7 +27,7 @@ var needed = map[string]struct {
 	"lease": {"lease", "s"}, "next": {"lease", "s"},
 	"inspectID": {"read", "p"}, "getPool": {"read", "p"},
 	"exportPool": {"export", "p"}, "getJob": {"export", "p"}, "getJobPart": {"export", "p"}, // of an export; see neededOf
-	"cancelJob": {"manage", "p"}, "putJobInput": {"manage", "p"}, "startJob": {"manage", "p"}, // of another client's job, as those in the world are
+	"cancelJob": {"manage", "p"}, "putJobInput": {"manage", "p"}, "startJob": {"manage", "p"}, "checkJob": {"manage", "p"}, // of another client's job, as those in the world are
 	"getSequence": {"read", "s"}, "listLeases": {"read", "s"}, "forecastSequence": {"read", "s"}, "listSequenceSamples": {"read", "s"},
 	"getRefill": {"read", "p"}, "forecastPool": {"read", "p"}, "listPoolSamples": {"read", "p"}, "countPool": {"read", "p"},
 	"previewPool": {"manage", "p"},
@@ -36,7 +36,7 @@ var needed = map[string]struct {
 	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"operate", "p"}, "resumePool": {"operate", "p"}, "drainPool": {"manage", "p"},
 	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"operate", "s"}, "resumeSequence": {"operate", "s"},
 	"getRebuild": {"read", "s"}, "planRebuild": {"manage", "s"}, "applyRebuild": {"manage", "s"}, "resumeRebuild": {"manage", "s"}, "cancelRebuild": {"manage", "s"},
-	"getEvidence": {"manage", "p"}, "rebuildPool": {"manage", "p"},
+	"getEvidence": {"read", "p"}, "rebuildPool": {"manage", "p"},
 	"auditPool": {"manage", "p"}, "auditSequence": {"manage", "s"}, "verifyAudit": {"manage", "*"}, "acknowledgeAudit": {"manage", "*"},
 	"logPool": {"manage", "p"}, "logSequence": {"manage", "s"}, "restorePool": {"manage", "p"}, "restoreSequence": {"manage", "s"},
 	"tend":            {"tend", "*"},
@@ -47,7 +47,7 @@ var needed = map[string]struct {
 
 // neededOf is what each kind of job needs on its pool to be seen. Who manages the pool may cancel them all, and sees them.
 var neededOf = map[alloc.JobKind]alloc.Action{
-	alloc.JobExport: "export", alloc.JobSeed: "seed", alloc.JobCount: "read",
+	alloc.JobExport: "export", alloc.JobSeed: "seed", alloc.JobCheck: "seed", alloc.JobCount: "read",
 	alloc.JobRebuild: "manage", alloc.JobAudit: "manage", alloc.JobLog: "manage", alloc.JobRestore: "manage",
 }
 

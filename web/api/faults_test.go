@@ -83,7 +83,11 @@ func TestEnginesThatFail(t *testing.T) {
 	for name, tt := range tests {
 		for path, request := range requests {
 			t.Run(name+path, func(t *testing.T) {
-				c, _ := faulty(t, always(tt.fault, request.call))
+				c, store := faulty(t, nil)
+				if strings.HasSuffix(path, "/restore") {
+					c.must(200, "POST", "/v1/pools/p/pause", "")
+				}
+				store.SetPlan(always(tt.fault, request.call))
 				w := c.do(request.method, path, request.body)
 				if w.Code != http.StatusServiceUnavailable {
 					t.Fatalf("%d, want 503: %s", w.Code, w.Body)

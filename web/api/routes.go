@@ -184,7 +184,7 @@ func (a api) jobs() []Route {
 			Keys: KeysAnswered, read: withBody(a.startJob),
 		},
 		{
-			Method: post, Path: job + "/check", Operation: "checkJob", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onJob,
+			Method: post, Path: job + "/check", Operation: "checkJob", Function: FunctionAdmin, Need: alloc.ActionManage, On: onJob,
 			Keys: KeysAnswered, read: withoutBody(a.checkJob),
 		},
 		{
@@ -210,7 +210,7 @@ func (a api) rebuilds() []Route {
 		onTheSequence(sequence+"/rebuild/apply", "applyRebuild", withBody(a.applyRebuild)),
 		onTheSequence(sequence+"/rebuild/resume", "resumeRebuild", withBody(a.resumeRebuild)),
 		onTheSequence(sequence+"/rebuild/cancel", "cancelRebuild", withoutBody(a.cancelRebuild)),
-		{Method: get, Path: pool + "/evidence", Operation: "getEvidence", Function: FunctionAdmin, Need: alloc.ActionManage, On: onPool, read: plain(a.poolEvidence)},
+		{Method: get, Path: pool + "/evidence", Operation: "getEvidence", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool, read: plain(a.poolEvidence)},
 		onThePool(pool+"/rebuild", "rebuildPool", withBody(a.rebuildPool)),
 	}
 }

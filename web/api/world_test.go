@@ -122,7 +122,7 @@ func (c client) makeCredential(body string) made {
 func (w *world) path(rt api.Route) string {
 	job := w.job
 	switch rt.Operation {
-	case "putJobInput", "startJob":
+	case "putJobInput", "startJob", "checkJob":
 		job = w.seeding
 	}
 	return strings.NewReplacer("{pool}", "p", "{sequence}", "s", "{credential}", w.credential.ID, "{job}", job, "{part}", "0", "{input}", "1").Replace(rt.Path)
