@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -206,32 +205,20 @@ var trailFields = []struct {
 }
 
 func trailCSV(file *bytes.Buffer, records []alloc.AuditRecord) error {
-	w := csv.NewWriter(file)
-	row := make([]string, len(trailFields))
-	for i, f := range trailFields {
-		row[i] = f.name
-	}
-	if err := w.Write(row); err != nil {
-		return err
+	rows := make([][]string, 1, len(records)+1)
+	for _, f := range trailFields {
+		rows[0] = append(rows[0], f.name)
 	}
 	for _, r := range records {
+		row := make([]string, len(trailFields))
 		for i, f := range trailFields {
-			row[i] = unformulated(f.of(r))
+			row[i] = f.of(r)
 		}
-		if err := w.Write(row); err != nil {
-			return err
-		}
+		rows = append(rows, row)
 	}
-	w.Flush()
-	return w.Error()
-}
-
-// unformulated keeps a spreadsheet from taking a text for a formula.
-func unformulated(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
+	data, err := web.WriteCSV(rows)
+	file.Write(data)
+	return err
 }
 
 func trailLines(file *bytes.Buffer, records []alloc.AuditRecord) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"idpool/alloc"
+	"idpool/web"
 )
 
 // The formats of an export.
@@ -44,12 +45,12 @@ func metadataCell(r idAnswer) string {
 }
 
 func encodeCSV(ids []alloc.IDRecord) ([]byte, error) {
-	return writeCSV(listOf("", idColumns, idAnswers(ids), "").rows)
+	return web.WriteCSV(listOf("", idColumns, idAnswers(ids), "").rows)
 }
 
 // headOfCSV is the row of names that a CSV export begins with.
 func headOfCSV() ([]byte, error) {
-	return writeCSV([][]string{listOf("", idColumns, nil, "").header})
+	return web.WriteCSV([][]string{listOf("", idColumns, nil, "").header})
 }
 
 func encodeLines(ids []alloc.IDRecord) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"idpool/alloc"
+	"idpool/web"
 )
 
 // jobPart sends one part of a job's result. All parts, one after the other, are one file.
@@ -84,7 +85,7 @@ func rejectsFile(j alloc.Job, n int, data []byte) (*file, error) {
 	if n == 0 {
 		f.media, rows = mediaCSV, append([][]string{rejectsHeader()}, rows...)
 	}
-	f.data, err = writeCSV(rows)
+	f.data, err = web.WriteCSV(rows)
 	return f, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"idpool/alloc"
+	"idpool/web"
 )
 
 // list is a page of a list as a table, and how the list goes on.
@@ -42,7 +43,7 @@ func (q request) listed(body any, l *list) (answer, error) {
 	if err != nil || !csv {
 		return a, err
 	}
-	data, err := writeCSV(append([][]string{l.header}, l.rows...))
+	data, err := web.WriteCSV(append([][]string{l.header}, l.rows...))
 	a.file = &file{media: mediaCSV, name: l.name + ".csv", data: data}
 	return a, err
 }
