@@ -84,10 +84,7 @@ func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 // from the cursor on; next is what to give to go on, "" at the end. A low mark in hours counts as for a pool that nothing is used of. Those that the caller may not read are left out.
 // Where very many are left out, there may be fewer than limit, even none, and yet more to come.
 func (s *Service) Pools(ctx context.Context, c Cursor, limit int) (pools []PoolStatus, next Cursor, err error) {
-	look := func(p Pool) entry[PoolName] {
-		return entry[PoolName]{position: p.Name, name: string(p.Name), hidden: p.State == PoolDeleted}
-	}
-	found, next, err := readable(ctx, s, listPools, c, limit, s.store.ListPools, look)
+	found, next, err := s.poolsFrom(ctx, c, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -96,14 +93,18 @@ func (s *Service) Pools(ctx context.Context, c Cursor, limit int) (pools []PoolS
 
 // PoolNames is Pools without their levels: names alone, at one read a page.
 func (s *Service) PoolNames(ctx context.Context, c Cursor, limit int) (names []PoolName, next Cursor, err error) {
-	look := func(p Pool) entry[PoolName] {
-		return entry[PoolName]{position: p.Name, name: string(p.Name), hidden: p.State == PoolDeleted}
-	}
-	found, next, err := readable(ctx, s, listPools, c, limit, s.store.ListPools, look)
+	found, next, err := s.poolsFrom(ctx, c, limit)
 	for _, p := range found {
 		names = append(names, p.Name)
 	}
 	return names, next, err
+}
+
+// poolsFrom is a page of the pools that are not deleted and that the caller may read.
+func (s *Service) poolsFrom(ctx context.Context, c Cursor, limit int) ([]Pool, Cursor, error) {
+	return readable(ctx, s, listPools, c, limit, s.store.ListPools, func(p Pool) entry[PoolName] {
+		return entry[PoolName]{position: p.Name, name: string(p.Name), hidden: p.State == PoolDeleted}
+	})
 }
 
 // levelReaders is how many levels are read at once.

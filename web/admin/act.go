@@ -171,11 +171,8 @@ func (d *dashboard) act(a action) http.Handler {
 
 // actOnce carries out the plan of a POST. again is the page of confirmation where what it asks for is missing.
 func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.Component, err error) {
-	if err := web.RequireCaller(r); err != nil {
+	if err := d.mayChange(r); err != nil {
 		return outcome{}, nil, err
-	}
-	if d.readOnly {
-		return outcome{}, nil, alloc.Errorf(alloc.CodeForbidden, "the dashboard is read-only; nothing can be changed here")
 	}
 	if err := r.ParseForm(); err != nil {
 		return outcome{}, nil, alloc.Errorf(alloc.CodeInvalidRequest, "the form could not be read; go back and send it again").Because(err)
@@ -197,6 +194,17 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 		return a.carry(ctx, p, typed, attempt)
 	})
 	return to, nil, err
+}
+
+// mayChange refuses what changes something where there is no caller, or nothing may be changed.
+func (d *dashboard) mayChange(r *http.Request) error {
+	if err := web.RequireCaller(r); err != nil {
+		return err
+	}
+	if d.readOnly {
+		return alloc.Errorf(alloc.CodeForbidden, "the dashboard is read-only; nothing can be changed here")
+	}
+	return nil
 }
 
 // once does the work of a plan, or answers as it was answered before.

@@ -37,13 +37,8 @@ func checkSample(v *values) {
 	}
 }
 
-func sampleOf(p plan.Plan) int {
-	n, err := strconv.Atoi(cmp.Or(p.Params["sample"], "100"))
-	if err != nil {
-		return 0 // the service refuses it
-	}
-	return n
-}
+// sampleOf is the sample of a plan; 0, which is all, for what is none: the form has refused it by then.
+func sampleOf(p plan.Plan) int { return int(numberOf(cmp.Or(p.Params["sample"], "100"))) }
 
 var jobSteps = []jobStep{
 	{

@@ -94,11 +94,8 @@ type seedSource struct {
 }
 
 func (d *dashboard) seedOnce(r *http.Request) (outcome, error) {
-	if err := web.RequireCaller(r); err != nil {
+	if err := d.mayChange(r); err != nil {
 		return outcome{}, err
-	}
-	if d.readOnly {
-		return outcome{}, alloc.Errorf(alloc.CodeForbidden, "the dashboard is read-only; nothing can be changed here")
 	}
 	src, err := readSource(r)
 	if err != nil {
