@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,10 +14,9 @@ import (
 // meanwhile is a process before whose first call that is such a one something else is done.
 func (b *bench) meanwhile(is func(dynamotest.Call) bool, do func()) *dynamo.Store {
 	b.Helper()
-	over := false
+	var over atomic.Bool
 	return processAt(b.TB, dynamotest.Through(func(ctx context.Context, c dynamotest.Call) dynamotest.Answer {
-		if !over && is(c) {
-			over = true
+		if is(c) && over.CompareAndSwap(false, true) {
 			do()
 		}
 		return c.Do(ctx, b.table)

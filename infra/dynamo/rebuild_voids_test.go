@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"idpool/alloc"
@@ -29,8 +30,11 @@ func TestARebuildReadsGivenUpKeysOfAllPoolsInBatches(t *testing.T) {
 			b.edit(it.Key(), func(it dynamo.Item) { it[dynamo.AttrState] = dynamo.RecordVoid })
 		}
 	}
+	var mu sync.Mutex
 	calls, between, most := 0, 0, 0
-	s := processAt(t, dynamotest.Through(func(ctx context.Context, c dynamotest.Call) dynamotest.Answer {
+	note := func(c dynamotest.Call) {
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
 		case c.Op == dynamotest.OpScan:
 			between = 0
@@ -39,6 +43,9 @@ func TestARebuildReadsGivenUpKeysOfAllPoolsInBatches(t *testing.T) {
 			between += len(c.Keys)
 			most = max(most, between)
 		}
+	}
+	s := processAt(t, dynamotest.Through(func(ctx context.Context, c dynamotest.Call) dynamotest.Answer {
+		note(c)
 		return c.Do(ctx, b.table)
 	}), b.clock.Now)
 	b.rebuildFrom(s, alloc.PoolRebuildOrder{Pool: "p", Job: "j"})

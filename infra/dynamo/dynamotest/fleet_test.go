@@ -247,7 +247,7 @@ func (f *fleet) fates() {
 		case f.chance(8): // about two hours of life
 			f.kill(i)
 		case f.chance(4):
-			f.envs[i].asleep = time.Now().Add(f.between(time.Minute, 40*time.Minute))
+			f.sleeps(i, time.Now().Add(f.between(time.Minute, 40*time.Minute)))
 		}
 	}
 	f.mu.Lock()
@@ -259,9 +259,22 @@ func (f *fleet) fates() {
 		f.mu.Unlock()
 	}
 	if f.chance(10) {
-		f.schedule.dead.Store(true)
-		f.schedule = f.newSchedule()
+		f.killSchedule()
 	}
+}
+
+func (f *fleet) sleeps(i int, until time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.envs[i].asleep = until
+}
+
+func (f *fleet) killSchedule() {
+	e := f.newSchedule()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.schedule.dead.Store(true)
+	f.schedule = e
 }
 
 // kill ends an environment and puts another in its place. What it has sent may still arrive.
