@@ -129,12 +129,17 @@ func (d storedRebuild) rebuild() alloc.Rebuild {
 const putRebuild = `INSERT INTO rebuilds (sequence, version, record) VALUES ($1, $2, $3)
 	ON CONFLICT (sequence) DO UPDATE SET version = excluded.version, record = excluded.record`
 
-// rebuildOf reads the record of a sequence; one of version 0 where there is none.
+// rebuildOf reads the record of a sequence; one of version 0 where there is none. One that cannot be read is as none, with its version:
+// the next rebuild takes its place.
 func (t *tx) rebuildOf(name alloc.SequenceName) (alloc.Rebuild, error) {
+	r := alloc.Rebuild{Sequence: name}
+	var text string
+	if found, err := t.row(`SELECT version, record FROM rebuilds WHERE sequence = $1`, []any{name}, &r.Version, &text); err != nil || !found {
+		return r, err
+	}
 	var d storedRebuild
-	found, err := t.row(`SELECT record FROM rebuilds WHERE sequence = $1`, []any{name}, asJSON(&d))
-	if err != nil || !found {
-		return alloc.Rebuild{Sequence: name}, err
+	if err := asJSON(&d).Scan(text); err != nil {
+		return r, nil //nolint:nilerr // see above
 	}
 	return d.rebuild(), nil
 }

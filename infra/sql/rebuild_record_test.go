@@ -79,3 +79,38 @@ func TestTheWholeIntentIsStored(t *testing.T) {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 }
+
+// A record of a rebuild that cannot be read is as none: the next one takes its place, from its version.
+func TestAnUnreadableRebuildIsReplaced(t *testing.T) {
+	s, path := storeOn(t)
+	r, err := s.ChangeRebuild(t.Context(), 0, alloc.Rebuild{Sequence: "s", ID: "first", Change: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{`{`, `{"version": "x"}`, ``} {
+		edit(t, path, `UPDATE rebuilds SET record = $1`, text)
+		read, err := s.Rebuild(t.Context(), "s")
+		if diff := cmp.Diff(alloc.Rebuild{Sequence: "s", Version: r.Version}, read); err != nil || diff != "" {
+			t.Fatalf("read from %q: %v (-want +got):\n%s", text, err, diff)
+		}
+		r, err = s.ChangeRebuild(t.Context(), read.Version, alloc.Rebuild{Sequence: "s", ID: "next", Change: alloc.Token("of " + text)})
+		if err != nil || r.ID != "next" {
+			t.Fatalf("replaced after %q: %+v, %v", text, r, err)
+		}
+	}
+}
+
+// A step's intent that cannot be read does not hide the others.
+func TestAnUnreadableIntentHidesNothing(t *testing.T) {
+	s, path := storeOn(t)
+	for _, id := range []string{"a", "b"} {
+		if err := s.Intend(t.Context(), alloc.AuditRecord{ID: id, Action: "pool.create", Target: "p"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit(t, path, `UPDATE intents SET record = '{' WHERE id = 'a'`)
+	got, err := s.Intended(t.Context(), time.Now().Add(time.Minute), 10)
+	if err != nil || len(got) != 2 || got[0].ID != "a" || got[0].Detail == "" || got[0].At.IsZero() || got[1].Action != "pool.create" {
+		t.Errorf("intended: %+v, %v", got, err)
+	}
+}

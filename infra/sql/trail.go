@@ -109,17 +109,27 @@ func (t *tx) trailEnd() (alloc.TrailMonth, error) {
 	return kept, nil
 }
 
-// Intended returns at most limit records that were intended before the time and not recorded since.
+// Intended returns at most limit records that were intended before the time and not recorded since. One that cannot be read is among
+// them, with what is known of it, and does not hide the others.
 func (s *Store) Intended(ctx context.Context, before time.Time, limit int) ([]alloc.AuditRecord, error) {
 	return read(ctx, s.reader, func(t *tx) ([]alloc.AuditRecord, error) {
-		return list(t, scanIntent, `SELECT record FROM intents WHERE at < $1 ORDER BY id LIMIT $2`, instant(before), limit)
+		return list(t, scanIntent, `SELECT id, at, record FROM intents WHERE at < $1 ORDER BY id LIMIT $2`, instant(before), limit)
 	})
 }
 
 func scanIntent(row scanner) (alloc.AuditRecord, error) {
-	var r storedIntent
-	err := row.Scan(asJSON(&r))
-	return alloc.AuditRecord(r), err
+	var (
+		id, text string
+		at       int64
+		r        storedIntent
+	)
+	if err := row.Scan(&id, &at, &text); err != nil {
+		return alloc.AuditRecord{}, err
+	}
+	if err := asJSON(&r).Scan(text); err != nil || r.ID != id {
+		return alloc.AuditRecord{ID: id, At: moment(at), Detail: "what was kept of this step cannot be read"}, nil //nolint:nilerr // see Intended
+	}
+	return alloc.AuditRecord(r), nil
 }
 
 // Records returns at most limit records, newest first, that stand before the place given: those of the chains, and behind them
