@@ -90,7 +90,7 @@ func importRules() []importRule {
 		},
 		{
 			folder: "web",
-			allow:  []string{own("alloc"), own("web/static")},
+			allow:  []string{own("alloc"), own("web/static"), "github.com/klauspost/compress/gzhttp"},
 			never:  []string{awsModules, own("infra"), own("templates"), own("web/api"), own("web/admin")},
 		},
 		{

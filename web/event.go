@@ -19,8 +19,8 @@ const (
 	KeyStatus       = "status"
 	KeyCode         = "code"
 	KeyDuration     = "duration_ms"
-	KeyBytesIn      = "bytes_in" // as announced; -1 if it was not
-	KeyBytesOut     = "bytes_out"
+	KeyBytesIn      = "bytes_in"  // as announced; -1 if it was not
+	KeyBytesOut     = "bytes_out" // before it is compressed
 	KeyClient       = "client"
 	KeyCredential   = "credential" // the ID of a stored credential, which is no secret
 	KeyAddress      = "address"

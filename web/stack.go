@@ -21,7 +21,7 @@ type Options struct {
 }
 
 // Stack puts around a handler what every answer needs: a request ID, one log event, recovery from panics, security
-// headers and the limit on bodies. It is the same behind API Gateway and in the local program. Credentials are the
+// headers, compression and the limit on bodies. It is the same behind API Gateway and in the local program. Credentials are the
 // business of [Bearer] and [BasicOrBearer], and of the pages' sign-in, inside the stack.
 func Stack(h http.Handler, o Options) http.Handler {
 	if o.Logger == nil {
@@ -30,7 +30,7 @@ func Stack(h http.Handler, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
-	return logged(secured(recovered(limited(h))), o)
+	return compressed(logged(secured(recovered(limited(h))), o))
 }
 
 // ContentSecurityPolicy is sent with every answer. It allows nothing inline, so no page needs a nonce.

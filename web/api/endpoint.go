@@ -138,7 +138,7 @@ func (a answer) write(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
 	}
 	if a.list != nil {
-		h.Set("Vary", "Accept")
+		h.Add("Vary", "Accept")
 		if a.list.next != "" {
 			h.Set("Link", nextPage(r, a.list.next))
 		}
