@@ -144,6 +144,11 @@ func importRules() []importRule {
 		},
 		{folder: "local", allow: []string{"*"}, never: []string{own("functions")}},
 		{
+			folder: "local/gallery",
+			allow:  []string{own("templates"), own("web/static"), templ},
+			never:  []string{awsModules, own("infra"), own("alloc"), own("web/admin"), own("web/api"), own("functions")},
+		},
+		{
 			folder: "local/demo",
 			allow:  []string{own("alloc")},
 			never:  []string{awsModules, own("infra"), own("web"), own("templates"), own("functions")},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"idpool/alloc"
+	"idpool/local/gallery"
 	"idpool/web"
 	"idpool/web/admin"
 	"idpool/web/admin/signin"
@@ -37,6 +38,7 @@ func verifier(svc *alloc.Service, token string) (web.Verifier, error) {
 type pages struct {
 	once     *signin.Once // prints addresses by which whoever has the terminal signs in; nil where nobody has to
 	readOnly bool
+	gallery  bool // of all pages in all states, for anybody
 	loopback bool // the address listened on is one that only this machine can ask
 }
 
@@ -59,12 +61,16 @@ func handler(svc *alloc.Service, verify web.Verifier, p pages, seen *monitor, lo
 		})
 		dashboard = p.onThisMachine(web.As(everybody())(dashboard), refused)
 	}
+	samples := gallery.Handler()
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/metrics" {
+		switch {
+		case r.URL.Path == "/metrics":
 			metrics.ServeHTTP(w, r)
-			return
+		case p.gallery && strings.HasPrefix(r.URL.Path, gallery.Prefix):
+			samples.ServeHTTP(w, r)
+		default:
+			dashboard.ServeHTTP(w, r)
 		}
-		dashboard.ServeHTTP(w, r)
 	})
 	whole := web.Split(web.Bearer(verify)(api.All(svc)), site)
 	return web.Stack(bounded(whole), web.Options{Logger: logger, Metrics: seen.request}), nil

@@ -28,6 +28,7 @@ type settings struct {
 	log         slog.Level
 	insecure    bool // whoever can ask sees and changes everything by the dashboard
 	readOnly    bool // the dashboard changes nothing
+	gallery     bool // /gallery/ shows each page in each state, of made-up data
 }
 
 // option is one setting: a flag and its twin in the environment. take checks the value; its error completes "NAME must".
@@ -49,6 +50,7 @@ func options() []option {
 		{"demo", "IDPOOL_DEMO", "", "`yes` to fill an empty database with a day of sample data first, to look around in", takeDemo, false},
 		{"log", "IDPOOL_LOG", "warn", "least `level` that is logged: debug, info (each request), warn or error", takeLog, false},
 		{"read-only", "IDPOOL_DASHBOARD_READ_ONLY", "false", "the dashboard shows everything and changes nothing", takeBool(func(s *settings) *bool { return &s.readOnly }), true},
+		{"gallery", "IDPOOL_GALLERY", "false", "/gallery/ shows each page of the dashboard in each state, of made-up data, for whoever works on pages", takeBool(func(s *settings) *bool { return &s.gallery }), true},
 		{"insecure-dashboard", "IDPOOL_INSECURE_DASHBOARD", "false", "the dashboard asks nobody to sign in; -addr must be of loopback", takeBool(func(s *settings) *bool { return &s.insecure }), true},
 	}
 }

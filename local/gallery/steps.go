@@ -1,0 +1,63 @@
+package gallery
+
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"idpool/templates"
+)
+
+// marks are the steps of a procedure, with the one that it is at.
+func marks(now int, steps ...string) []templates.StepMark {
+	var all []templates.StepMark
+	for n, text := range steps {
+		m := templates.StepMark{Text: text}
+		switch {
+		case n < now:
+			m.Is = "done"
+		case n == now:
+			m.Is = "now"
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+var seedSteps = []string{"Source", "Check", "Confirm", "Seed"}
+
+func seed(s sample) templ.Component {
+	name := s.name("voucher-spring", 1)
+	p := templates.SeedPage{
+		Frame: s.frame("Seed " + name), Pool: templates.Link{Text: name, Href: Prefix}, Path: Prefix, Plan: "sealed", Steps: marks(0, seedSteps...), Most: "64",
+		Twin:     templates.Call{Text: "curl -X POST \"$IDPOOL/v1/pools/" + name + "/seed\" \\\n  -H \"Authorization: Bearer $TOKEN\""},
+		ReadOnly: s.state == ReadOnly,
+	}
+	if s.state == Error {
+		p.Problem = "There is a file and a text: send one of them."
+	}
+	return templates.Seed(p)
+}
+
+func check(s sample) templ.Component {
+	name := s.name("voucher-spring", 1)
+	p := templates.CheckPage{
+		Frame: s.live("Seed " + name), Pool: templates.Link{Text: name, Href: Prefix}, Steps: marks(1, seedSteps...), Total: s.count("12,000"),
+		Job: Prefix, Row: s.jobRow(0), Done: true, Buttons: s.buttons("Confirm seeding", "Drop file"),
+	}
+	switch s.state {
+	case Empty:
+		p.Done, p.Buttons = false, s.buttons("Drop file")
+		return templates.Check(p)
+	case One:
+		p.Started, p.Steps = true, marks(3, seedSteps...)
+	case Error:
+		p.Row, p.Done, p.Buttons, p.Failure = s.jobRow(1), false, nil, s.failure()
+	}
+	p.Tally = []templates.Fact{{Term: "To be added", Value: s.count("11,940")}, {Term: "Duplicate", Value: "40"}, {Term: "Invalid", Value: "20"}}
+	p.First = rows(s, func(n int) []string {
+		return []string{strconv.Itoa(n + 1), s.id(n), of(n, "duplicate", "invalid"), s.text("it is in the pool already")}
+	})
+	p.Rejects = []templates.Link{{Text: "rejects.csv", Href: Prefix}}
+	return templates.Check(p)
+}
