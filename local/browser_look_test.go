@@ -46,8 +46,18 @@ const wide = `(() => {
 // inLive are the controls that a refresh would swap under somebody's hand.
 const inLive = `[...document.querySelectorAll("[data-live] :is(button, input, select, textarea, form), :is(button, input, select, textarea, form)[data-live]")].map(e => e.outerHTML.slice(0, 100))`
 
-// look judges the page that the tab shows: by axe-core in light and dark, by its width, by what its policy refused, by what
-// stands in its live parts.
+// astray is text from right to left that turns what stands beside it, since nothing keeps the two apart.
+const astray = `(() => {
+	const found = [], all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let n = all.nextNode(); n; n = all.nextNode())
+		if (/[\u0590-\u06ff]/.test(n.data) && !n.parentElement.closest("bdi, [dir=auto], option, svg, pre, title")) found.push(n.parentElement.outerHTML.slice(0, 150));
+	for (const e of document.querySelectorAll("input[type=text], input[type=search], textarea"))
+		if (/[\u0590-\u06ff]/.test(e.value) && e.dir != "auto") found.push(e.outerHTML.slice(0, 150));
+	return found;
+})()`
+
+// look judges the page that the tab shows: by axe-core in light and dark, by its width, by its texts from right to left, by what its policy
+// refused, by what stands in its live parts.
 func (p *tab) look(rules string) (faults []string) {
 	p.t.Helper()
 	say := func(what string, found []string) {
@@ -66,6 +76,7 @@ func (p *tab) look(rules string) (faults []string) {
 		p.size(width, 900)
 		say(fmt.Sprintf("%d wide", width), value[[]string](p, wide))
 	}
+	say("turned", value[[]string](p, astray))
 	say("refused", value[[]string](p, `globalThis.refused`))
 	say("a control in a live part", value[[]string](p, inLive))
 	return faults

@@ -12,7 +12,14 @@ curl -X POST "$IDPOOL/v1/pools/vouchers/claims" \
 
 	sequenceCommands = `curl -X PUT "$IDPOOL/v1/sequences/invoices" \
   -H "Authorization: Bearer $TOKEN"
-curl "$IDPOOL/v1/sequences/invoices/leases" \
+curl "$IDPOOL/v1/sequences/invoices/leases"` + leaseBody
+
+	leaseBody = ` \
   -H "Authorization: Bearer $TOKEN" \
   -H "Content-Type: application/json" -d '{"count": 1000}'`
 )
+
+// leaseCommand leases from a sequence.
+func leaseCommand(name string) string {
+	return `curl "$IDPOOL/v1/sequences/` + name + `/leases"` + leaseBody
+}

@@ -226,7 +226,7 @@ func Seed(p SeedPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " MB, in UTF-8, with or without a byte order mark; lines end as they like.</p></div><div class=\"field\"><label for=\"format\">It is</label> <select id=\"format\" name=\"format\"><option value=\"text\">one ID a line</option> <option value=\"csv\">a table (CSV)</option></select></div><div class=\"field\"><label for=\"column\">Column of the IDs</label> <input id=\"column\" type=\"text\" name=\"column\" autocomplete=\"off\" aria-describedby=\"h-column\"><p class=\"hint\" id=\"h-column\">Of a table: its name or its number from 1; the first one where it is empty.</p></div></fieldset><fieldset><legend>Or a text</legend><div class=\"field\"><label for=\"text\">IDs</label> <textarea id=\"text\" class=\"id\" name=\"text\" rows=\"6\" spellcheck=\"false\" aria-describedby=\"h-text\"></textarea><p class=\"hint\" id=\"h-text\">One a line. A line as 1000-1999 is each number of the range, with as many digits.</p></div></fieldset><div class=\"field\"><label for=\"why\">What it is for <small>optional</small></label> <input id=\"why\" type=\"text\" name=\"why\" maxlength=\"500\" autocomplete=\"off\"></div><div class=\"buttons\"><a class=\"btn\" href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " MB, in UTF-8, with or without a byte order mark; lines end as they like.</p></div><div class=\"field\"><label for=\"format\">It is</label> <select id=\"format\" name=\"format\"><option value=\"text\">one ID a line</option> <option value=\"csv\">a table (CSV)</option></select></div><div class=\"field\"><label for=\"column\">Column of the IDs</label> <input id=\"column\" type=\"text\" name=\"column\" autocomplete=\"off\" aria-describedby=\"h-column\"><p class=\"hint\" id=\"h-column\">Of a table: its name or its number from 1; the first one where it is empty.</p></div></fieldset><fieldset><legend>Or a text</legend><div class=\"field\"><label for=\"text\">IDs</label> <textarea id=\"text\" class=\"id\" dir=\"auto\" name=\"text\" rows=\"6\" spellcheck=\"false\" aria-describedby=\"h-text\"></textarea><p class=\"hint\" id=\"h-text\">One a line. A line as 1000-1999 is each number of the range, with as many digits.</p></div></fieldset><div class=\"field\"><label for=\"why\">What it is for <small>optional</small></label> <input id=\"why\" type=\"text\" dir=\"auto\" name=\"why\" maxlength=\"500\" autocomplete=\"off\"></div><div class=\"buttons\"><a class=\"btn\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -442,20 +442,20 @@ func Check(p CheckPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "</td><td role=\"cell\" class=\"id\">")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "</td><td role=\"cell\" class=\"id\"><bdi>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var17 string
 						templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r[1])
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `seed.templ`, Line: 161, Col: 42}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `seed.templ`, Line: 161, Col: 47}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "</td><td role=\"cell\">")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "</bdi></td><td role=\"cell\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -468,20 +468,20 @@ func Check(p CheckPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</td><td role=\"cell\" class=\"says\">")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</td><td role=\"cell\" class=\"says\"><bdi>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var19 string
 						templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r[3])
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `seed.templ`, Line: 163, Col: 44}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `seed.templ`, Line: 163, Col: 49}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</td></tr>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</bdi></td></tr>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -158,11 +158,11 @@ func (s sample) text(usual string) string {
 	return usual
 }
 
-// name is what a pool, a sequence or a client is called: of few characters, up to 64.
+// name is what a pool, a sequence or a client is called: of few kinds of characters, up to 128.
 func (s sample) name(usual string, n int) string {
 	name := usual + "-" + strconv.Itoa(n+1)
 	if s.state == Long {
-		name = strings.Repeat(usual, 64/len(usual)+1)[:60] + "-" + strconv.Itoa(n+1)
+		name = strings.Repeat(usual, 128/len(usual)+1)[:126] + "-" + strconv.Itoa(n+1)
 	}
 	return name
 }
