@@ -68,6 +68,13 @@ test-browser: ## the dashboard in Chromium: accessibility, narrow screens, nothi
 	$(call say,the dashboard in Chromium)
 	go test -count=1 -timeout 15m -run 'Browser' ./local
 
+.PHONY: screenshots
+screenshots: ## the pictures of the README, of the sample data, light and dark
+	@.ci/tools pictures
+	$(call say,docs/screenshots)
+	@mkdir -p docs/screenshots
+	go test -count=1 -timeout 10m -run '^TestBrowserTakesThePictures$$' ./local -pictures $(CURDIR)/docs/screenshots
+
 .PHONY: test-race
 test-race:
 	$(call say,the race detector over $(RACE))

@@ -27,7 +27,7 @@ const patience = time.Minute
 type browser struct{ ctx context.Context }
 
 // newBrowser starts one. Where there is none the test fails: what pages promise is proven nowhere else.
-func newBrowser(t testing.TB) browser {
+func newBrowser(t testing.TB, options ...chromedp.ExecAllocatorOption) browser {
 	t.Helper()
 	var path string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -39,13 +39,13 @@ func newBrowser(t testing.TB) browser {
 	if path == "" {
 		t.Fatal("the browser of the tests is missing: run `make tools`, or install Chromium")
 	}
-	allocator, end := chromedp.NewExecAllocator(t.Context(),
+	allocator, end := chromedp.NewExecAllocator(t.Context(), append(options,
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true),
 		chromedp.WSURLReadTimeout(2*time.Minute),
-	)
+	)...)
 	t.Cleanup(end)
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(func() {

@@ -36,7 +36,8 @@ func verifier(svc *alloc.Service, token string) (web.Verifier, error) {
 
 // pages is how the dashboard is reached.
 type pages struct {
-	once     *signin.Once // prints addresses by which whoever has the terminal signs in; nil where nobody has to
+	now      func() time.Time // nil for the machine's clock
+	once     *signin.Once     // prints addresses by which whoever has the terminal signs in; nil where nobody has to
 	readOnly bool
 	gallery  bool // of all pages in all states, for anybody
 	loopback bool // the address listened on is one that only this machine can ask
@@ -45,7 +46,7 @@ type pages struct {
 // handler serves what the functions serve, on one address, and /metrics. The dashboard asks people to sign in. Without once it does not, and /metrics
 // needs no credential, where only this machine can ask: a request that names another host, or came by way of a proxy, is somebody else's all the same.
 func handler(svc *alloc.Service, verify web.Verifier, p pages, seen *monitor, logger *slog.Logger) (http.Handler, error) {
-	c := admin.Config{Service: svc, ReadOnly: p.readOnly, File: api.PartFile}
+	c := admin.Config{Service: svc, Now: p.now, ReadOnly: p.readOnly, File: api.PartFile}
 	if p.once != nil {
 		c.SignIn = &signin.Config{Once: p.once}
 	}

@@ -65,7 +65,7 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	queue := sqs.NewLocal()
 	seen := newMonitor(queue.Len)
 	svc, err := alloc.NewService(alloc.Config{
-		Store: store, Encoders: api.Encoders(), Log: api.LogCodec(), VerifyFor: verifyFor, Queue: queue, Old: old, Ended: seen.ended(logger),
+		Store: store, Now: s.clock(), Encoders: api.Encoders(), Log: api.LogCodec(), VerifyFor: verifyFor, Queue: queue, Old: old, Ended: seen.ended(logger),
 		Stopped: func(ctx context.Context, s alloc.Stop) { web.LogStop(ctx, logger, s) },
 	})
 	if err != nil {
@@ -76,9 +76,9 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	hello := greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile(), unused: data.unused(s)}
-	p := pages{readOnly: s.readOnly, gallery: s.gallery, loopback: isLoopback(listener.Addr().String())}
+	p := pages{now: s.clock(), readOnly: s.readOnly, gallery: s.gallery, loopback: isLoopback(listener.Addr().String())}
 	if !s.insecure {
-		if p.once, err = signin.NewOnce(time.Now, func(path string) { hello.invite(out, path) }); err != nil {
+		if p.once, err = signin.NewOnce(s.clock(), func(path string) { hello.invite(out, path) }); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"idpool/alloc"
 	"idpool/infra/sql"
@@ -22,7 +21,7 @@ func fillDemo(ctx context.Context, s settings, d *dataDir, out io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	clock := demo.NewClock(time.Now())
+	clock := demo.NewClock(s.clock()())
 	store, err := sql.OpenSQLite(ctx, sql.Config{Path: path, Now: clock.Now})
 	if err != nil {
 		return err

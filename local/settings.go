@@ -29,6 +29,16 @@ type settings struct {
 	insecure    bool // whoever can ask sees and changes everything by the dashboard
 	readOnly    bool // the dashboard changes nothing
 	gallery     bool // /gallery/ shows each page in each state, of made-up data
+
+	now func() time.Time // the clock; nil is the machine's. There is no flag for it: an ID's hold and a session's end go by it
+}
+
+// clock is the clock that the program goes by.
+func (s settings) clock() func() time.Time {
+	if s.now != nil {
+		return s.now
+	}
+	return time.Now
 }
 
 // option is one setting: a flag and its twin in the environment. take checks the value; its error completes "NAME must".

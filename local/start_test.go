@@ -32,7 +32,7 @@ func TestReadSettings(t *testing.T) {
 			"flags",
 			[]string{"-addr", ":0", "-data", "d", "-dynamodb-endpoint", "http://127.0.0.1:8000", "-table", "t.1", "-old", "t.0", "-token", "0123456789abcdef", "-refill-every", "1m", "-log", "info", "-read-only", "-gallery"},
 			nil,
-			settings{":0", "d", "http://127.0.0.1:8000", "t.1", "t.0", "0123456789abcdef", time.Minute, false, slog.LevelInfo, false, true, true},
+			settings{":0", "d", "http://127.0.0.1:8000", "t.1", "t.0", "0123456789abcdef", time.Minute, false, slog.LevelInfo, false, true, true, nil},
 		},
 		{
 			"the environment",
@@ -41,7 +41,7 @@ func TestReadSettings(t *testing.T) {
 				"IDPOOL_ADDR": "[::1]:1", "IDPOOL_DATA": "d", "IDPOOL_DYNAMODB_ENDPOINT": "https://dynamodb.eu-west-1.amazonaws.com/",
 				"IDPOOL_TABLE": "t_1", "IDPOOL_TOKEN": "0123456789abcdef", "IDPOOL_REFILL_EVERY": "100ms", "IDPOOL_LOG": "error", "IDPOOL_INSECURE_DASHBOARD": "true",
 			},
-			settings{"[::1]:1", "d", "https://dynamodb.eu-west-1.amazonaws.com/", "t_1", "", "0123456789abcdef", 100 * time.Millisecond, false, slog.LevelError, true, false, false},
+			settings{"[::1]:1", "d", "https://dynamodb.eu-west-1.amazonaws.com/", "t_1", "", "0123456789abcdef", 100 * time.Millisecond, false, slog.LevelError, true, false, false, nil},
 		},
 		{
 			"a flag beats its twin",

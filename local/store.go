@@ -21,7 +21,7 @@ func openStore(ctx context.Context, s settings, d *dataDir) (alloc.Store, func()
 		if err != nil {
 			return nil, nil, err
 		}
-		store, err := sql.OpenSQLite(ctx, sql.Config{Path: path})
+		store, err := sql.OpenSQLite(ctx, sql.Config{Path: path, Now: s.clock()})
 		if err != nil {
 			return nil, nil, err
 		}
