@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -17,7 +18,10 @@ func (s *Service) StartJob(ctx context.Context, id JobID, parts int) (j Job, err
 	}
 	found := j
 	on, name := j.on()
-	st := step{need: need, on: on, name: name, verb: "start-" + string(j.Kind), reason: said(&found.Why), detail: func() string {
+	st := step{need: need, on: on, name: name, verb: "start-" + string(j.Kind), reason: func() string {
+		caller, _ := CallerFrom(ctx)
+		return cmp.Or(caller.Reason, found.Why) // what the job was opened for, where starting it has no reason of its own
+	}, detail: func() string {
 		if j.ID == "" { // it was refused
 			j = found
 		}

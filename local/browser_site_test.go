@@ -7,6 +7,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +28,7 @@ func called[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chrom
 type site struct {
 	base    string
 	invited chan string // addresses by which somebody signs in, as they are printed
+	end     func()      // it ends the program, before the test's end too
 }
 
 // newSite starts the program; it ends with the test.
@@ -52,24 +55,31 @@ func newSite(t testing.TB, change func(*settings)) *site {
 			}
 		}
 	}()
-	t.Cleanup(func() {
+	p.end = sync.OnceFunc(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("the program ended with %v", err)
 		}
 	})
+	t.Cleanup(p.end)
 	return p
 }
 
-// signedIn opens a tab and signs in by the address that the program printed.
-func (s *site) signedIn(t testing.TB, b browser) *tab {
+// invitation is the next address to sign in at that the program prints.
+func (s *site) invitation(t testing.TB) string {
 	t.Helper()
 	address, ok := <-s.invited
 	if !ok {
 		t.Fatal("the program ended before it printed an address to sign in at")
 	}
-	m := invitation.FindStringSubmatch("sign in to the dashboard, once and within 5 minutes: " + address)
-	s.base = m[1]
+	s.base, _, _ = strings.Cut(address, "/signin/")
+	return address
+}
+
+// signedIn opens a tab and signs in by the address that the program printed.
+func (s *site) signedIn(t testing.TB, b browser) *tab {
+	t.Helper()
+	address := s.invitation(t)
 	p := b.open(t, s.base)
 	p.visit(address)
 	p.must("sign in", chromedp.Click(`main button`), chromedp.WaitVisible(`.who`))

@@ -33,6 +33,9 @@ func (p *tab) leads(what string, status int64, steps ...chromedp.Action[chromedp
 	if response.Status != status {
 		p.t.Fatalf("%s: %d, want %d: %s", what, response.Status, status, p.text("main"))
 	}
+	if refused := value[[]string](p, `globalThis.refused ?? []`); len(refused) > 0 {
+		p.t.Errorf("%s: the page at %s was refused %q", what, p.path(), refused)
+	}
 }
 
 // text is that of the first element, "" where there is none.

@@ -77,8 +77,11 @@ func TestAFileIsCheckedConfirmedAndSeeded(t *testing.T) {
 		t.Fatal("there is no way on")
 	}
 	confirm := strings.ReplaceAll(start[1], "&amp;", "&")
-	if w := s.post(confirm, url.Values{"plan": {s.planOf(confirm)}}); w.Code != http.StatusSeeOther {
+	if w := s.post(confirm, url.Values{"plan": {s.planOf(confirm)}, "reason": {"they are the right ones"}}); w.Code != http.StatusSeeOther {
 		t.Fatalf("%d:\n%s", w.Code, w.Body)
+	}
+	if trail := s.page("/audit?action=pool.start-seed"); !strings.Contains(trail, "they are the right ones") {
+		t.Errorf("the reason is not in the trail:\n%s", trail)
 	}
 	s.tend()
 	st, err := s.svc.Pool(alloc.WithCaller(t.Context(), root), "pool-000")

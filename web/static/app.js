@@ -22,14 +22,16 @@ const refresh = async () => {
     part.replaceChildren(...now.childNodes);
     times(part);
   });
+  return Number(page.body.dataset.refresh);
 };
 
+// It goes on until the page as it is now asks for no more: that of a job that has ended does not.
 let failures = 0;
 const keepFresh = (seconds) => {
   const again = () => setTimeout(async () => {
     if (document.hidden) return again();
     try {
-      await refresh();
+      if (!await refresh()) return;
       failures = 0;
       document.body.classList.remove("offline");
     } catch {
