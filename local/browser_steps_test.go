@@ -60,8 +60,8 @@ func (p *tab) says(selector string, words ...string) {
 	}
 }
 
-// until waits until an expression is true.
-func (p *tab) until(what, expression string) {
+// comes waits until an expression is true.
+func (p *tab) comes(what, expression string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); !value[bool](p, expression); {
 		if time.Now().After(deadline) {

@@ -46,7 +46,7 @@ func (p *tab) weigh(address string) (all []loaded) {
 		p.t.Fatal(err)
 	}
 	p.visit(address)
-	p.until("the page is whole", `document.readyState === "complete"`)
+	p.comes("the page is whole", `document.readyState === "complete"`)
 	open := map[network.RequestID]loaded{}
 	for len(open) > 0 || len(seen) > 0 {
 		select {
