@@ -19,6 +19,10 @@ var repairOperations = map[string]operation{
 		_, err := s.SettleFor(ctx, alloc.OperatorRequest{Was: taken, Event: alloc.EventRelease})
 		return err
 	}},
+	"RecentClaims": {need: alloc.ActionRead, on: string(pool), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.RecentClaims(ctx, pool, 10)
+		return err
+	}},
 	"PoolNames": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
 		names, _, err := s.PoolNames(ctx, "", 10)
 		return oneOrHidden(len(names), err)

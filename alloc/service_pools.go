@@ -179,6 +179,25 @@ func (s *Service) InspectID(ctx context.Context, pool PoolName, raw string) (IDR
 	return r, err
 }
 
+// RecentTaken is of how many IDs that were claimed last one after the other RecentClaims misses none.
+const RecentTaken = 16
+
+// RecentClaims returns IDs of the pool that were taken last and that somebody has still; see Claims.RecentClaims for what it may miss. At most
+// limit, 1 to 100. The tokens are left out: who has one owns the ID. Needs ActionRead.
+func (s *Service) RecentClaims(ctx context.Context, pool PoolName, limit int) ([]IDRecord, error) {
+	if _, err := s.admit(ctx, ActionRead, string(pool)); err != nil {
+		return nil, err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, err
+	}
+	records, err := s.store.RecentClaims(ctx, pool, limit)
+	for i := range records {
+		records[i].Token = ""
+	}
+	return records, err
+}
+
 // Sweep sweeps one pool; see Claims.Sweep. Needs ActionTend.
 func (s *Service) Sweep(ctx context.Context, pool PoolName) (SweepReport, error) {
 	if _, err := s.admit(ctx, ActionTend, string(pool)); err != nil {

@@ -121,6 +121,14 @@ type Claims interface {
 	// Inspect reads one ID, strongly. CodePoolNotFound, CodeIDNotFound.
 	Inspect(ctx context.Context, pool PoolName, id ID) (IDRecord, error)
 
+	// RecentClaims returns at most limit IDs of the pool that somebody has now, held or claimed, each as Inspect reads it, the one taken last
+	// first. It is for people to look at: its cost is bounded whatever the pool's size, and for that it may miss some. Surely there are
+	// those among the RecentTaken last IDs that were claimed one after the other, each alone, by one process with nothing else going on. Never there
+	// are IDs that were given back, retired or forgotten since. Maybe missing are those that an environment claimed out of stock which it
+	// had taken into memory long before, as busy ones and big batches do, and those that were claimed before a rebuild of the pool. It works in every state of the
+	// pool. CodePoolNotFound, CodePoolDamaged.
+	RecentClaims(ctx context.Context, pool PoolName, limit int) ([]IDRecord, error)
+
 	// Seed adds the IDs that the pool does not know and says of each, in order, what became of it. An added ID can be
 	// claimed when Seed returns. A repeat with the same Job, also after an Unknown outcome or a crash half-way, ends in
 	// the same pool: an ID that this job put counts as added again, and every one of them is claimable if it was not

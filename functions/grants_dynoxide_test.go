@@ -76,6 +76,7 @@ func TestTheTemplateGrantsWhatTheFunctionsCallAndNoMore(t *testing.T) {
 	s.settle(t)
 	s.manageCredentials(t)
 	s.signIn(t)
+	s.atTheDashboard(t)
 	s.export(t)
 	s.fill(t)
 	s.workOn(t)

@@ -79,6 +79,7 @@ type ConfirmPage struct {
 	Effects    []string
 	Typed      string // what has to be typed; "" for nothing
 	NeedReason bool
+	Unrecorded bool   // no reason is asked for
 	Reason     string // that was given before
 	Problem    string
 	Twin       Call

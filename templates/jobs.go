@@ -38,4 +38,5 @@ type JobPage struct {
 	Results    []Link // files
 	ResultNote string
 	Log        []Fact // Time and Value
+	Trail      TrailPart
 }

@@ -101,6 +101,8 @@ type PoolPage struct {
 	Buttons      []Link
 	Facts        []Fact // how it is configured
 	Forecast     ForecastPanel
+	Recent       RecentPanel
+	Trail        TrailPart
 	Ranges       []Link // of the chart
 	Chart        Chart
 	ChartFailure *Failure
@@ -152,6 +154,7 @@ type SequencePage struct {
 	Facts       []Fact
 	Forecast    ForecastPanel
 	Leases      LeasesPanel
+	Trail       TrailPart
 }
 
 // LeasesPanel shows a ledger, the highest first.

@@ -102,6 +102,7 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 		"PutPart":      func(ctx context.Context) error { return s.PutPart(ctx, lateJob.ID, 0, alloc.Part{Data: []byte("x")}) },
 		"Part":         func(ctx context.Context) error { _, err := s.Part(ctx, lateJob.ID, 0); return err },
 		"WalkIDs":      func(ctx context.Context) error { _, _, err := s.WalkIDs(ctx, "p", "", "", 10); return err },
+		"RecentClaims": func(ctx context.Context) error { _, err := s.RecentClaims(ctx, "p", 10); return err },
 		"Refill":       func(ctx context.Context) error { _, err := s.Refill(ctx, "p"); return err },
 		"ChangeRefill": func(ctx context.Context) error {
 			_, err := s.ChangeRefill(ctx, 0, alloc.Refill{Pool: "p", Filling: true})

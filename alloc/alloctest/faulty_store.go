@@ -58,6 +58,11 @@ func (f *Faulty) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) 
 	return call(ctx, f, "Inspect", func() (alloc.IDRecord, error) { return f.store.Inspect(ctx, pool, id) })
 }
 
+// RecentClaims implements alloc.Claims.
+func (f *Faulty) RecentClaims(ctx context.Context, pool alloc.PoolName, limit int) ([]alloc.IDRecord, error) {
+	return call(ctx, f, "RecentClaims", func() ([]alloc.IDRecord, error) { return f.store.RecentClaims(ctx, pool, limit) })
+}
+
 // Seed implements alloc.Claims.
 func (f *Faulty) Seed(ctx context.Context, b alloc.SeedBatch) ([]alloc.SeedOutcome, error) {
 	return call(ctx, f, "Seed", func() ([]alloc.SeedOutcome, error) { return f.store.Seed(ctx, b) })

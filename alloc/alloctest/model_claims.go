@@ -1,9 +1,11 @@
 package alloctest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"idpool/alloc"
 )
@@ -99,6 +101,27 @@ func (m *Model) Inspect(ctx context.Context, pool alloc.PoolName, id alloc.ID) (
 		return nil
 	})
 	return record, err
+}
+
+// RecentClaims implements alloc.Claims: it misses none.
+func (m *Model) RecentClaims(ctx context.Context, pool alloc.PoolName, limit int) (found []alloc.IDRecord, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		p, err := d.pool(pool)
+		if err != nil {
+			return err
+		}
+		for _, r := range p.ids {
+			if r.State == alloc.StateHeld || r.State == alloc.StateClaimed {
+				found = append(found, r.record())
+			}
+		}
+		slices.SortFunc(found, func(a, b alloc.IDRecord) int {
+			return cmp.Or(b.At.Compare(a.At), strings.Compare(string(a.ID), string(b.ID)))
+		})
+		found = found[:min(len(found), limit)]
+		return nil
+	})
+	return found, err
 }
 
 // record is what a client sees.

@@ -130,6 +130,8 @@ var poolCases = []testCase{
 		w.want(err, alloc.CodePoolNotFound, "Settle")
 		_, _, err = s.WalkIDs(ctx, "p", "", "", 10)
 		w.want(err, alloc.CodePoolNotFound, "WalkIDs")
+		_, err = s.RecentClaims(ctx, "p", 10)
+		w.want(err, alloc.CodePoolNotFound, "RecentClaims")
 	}},
 	{"ChangePool replaces the configuration at its version and raises the version", func(w *world) {
 		w.pool("p", alloc.PoolConfig{MaxBatch: 7})

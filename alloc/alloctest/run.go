@@ -75,6 +75,7 @@ func suite() []area {
 		{"OpenJobs", openJobCases},
 		{"Inputs", inputCases},
 		{"Walks", walkCases},
+		{"Recent", recentCases},
 		{"Trail", trailCases},
 		{"Chains", chainCases},
 		{"Concurrency", concurrencyCases},

@@ -58,6 +58,7 @@ func screens() []screen {
 		{"pools", "/pools", pools},
 		{"pool", "/pools/{pool}", pool},
 		{"id", "/pools/{pool}/ids", inspect},
+		{"claimed", "/pools/{pool}/claimed", whole(claimed)},
 		{"sequences", "/sequences", sequences},
 		{"sequence", "/sequences/{sequence}", oneSequence},
 		{"rebuild", "/sequences/{sequence}/rebuild", rebuild},

@@ -13,7 +13,7 @@ func pool(s sample) templ.Component {
 		Frame: s.live(s.name("voucher-spring", 1)), Description: s.text("text codes, imported"), Row: s.poolRow(1),
 		Buttons: s.buttons("Pause pool", "Seed pool", "Edit pool", "Delete pool"), Facts: s.facts(), Forecast: s.forecast(),
 		Ranges: []templates.Link{{Text: "24 hours", Href: Prefix, Current: true}, {Text: "7 days", Href: Prefix}},
-		Chart:  s.chart(), ChartFailure: s.failure(),
+		Chart:  s.chart(), ChartFailure: s.failure(), Recent: s.recent(), Trail: s.trailPart(),
 	}
 	return templates.Pool(p)
 }
@@ -51,7 +51,7 @@ func inspect(s sample) templ.Component {
 		p.Text, p.Missing = "SPRING-9", "There is no such ID in this pool. Upper and lower case count."
 	default:
 		p.Text, p.State, p.Facts = s.id(1), of(0, tones...), s.facts()
-		p.Buttons = s.buttons("Release ID", "Retire ID")
+		p.Buttons, p.Trail = s.buttons("Release ID", "Retire ID"), s.trailPart()
 	}
 	return templates.Inspect(p)
 }
@@ -59,7 +59,7 @@ func inspect(s sample) templ.Component {
 func oneSequence(s sample) templ.Component {
 	return templates.Sequence(templates.SequencePage{
 		Frame: s.live(s.name("invoice-de", 1)), Description: s.text("invoices, Germany"), Row: s.sequenceRow(1),
-		Buttons: s.buttons("Pause sequence", "Rebuild sequence", "Edit sequence"), Facts: s.facts(), Forecast: s.forecast(),
+		Buttons: s.buttons("Pause sequence", "Rebuild sequence", "Edit sequence"), Facts: s.facts(), Forecast: s.forecast(), Trail: s.trailPart(),
 		Leases: templates.LeasesPanel{Paging: s.paging(), Failure: s.failure(), Rows: rows(s, func(n int) templates.LeaseRow {
 			return templates.LeaseRow{
 				Start: s.number("909,001"), End: s.number("910,000"), Count: s.number("1,000"), Gap: of(n, "", "17"), By: s.name("shop-eu", n),
@@ -95,7 +95,7 @@ func (s sample) log() []templates.Fact {
 
 func job(s sample) templ.Component {
 	p := templates.JobPage{
-		Frame: s.live("Seed " + s.name("voucher-spring", 1)), Row: s.jobRow(0), Buttons: s.buttons("Cancel job"), Facts: s.facts(), Log: s.log(),
+		Frame: s.live("Seed " + s.name("voucher-spring", 1)), Row: s.jobRow(0), Buttons: s.buttons("Cancel job"), Facts: s.facts(), Log: s.log(), Trail: s.trailPart(),
 		Tally: []templates.Fact{{Term: "Added", Value: s.number("30,480")}, {Term: "Invalid", Value: "20", Note: s.text("lines 12 and 14")}},
 	}
 	switch s.state {

@@ -52,7 +52,10 @@ type proposal struct {
 	typed  string   // what has to be typed; "" for nothing
 	reason bool     // a reason has to be given; else it may be
 	twin   templates.Call
-	back   string // address of the page to go back to
+
+	unrecorded bool // it leaves no record in the trail, so nobody is asked for a reason
+
+	back string // address of the page to go back to
 }
 
 // asked is what was typed on the page of confirmation.
@@ -145,7 +148,7 @@ func (d *dashboard) confirmWith(r *http.Request, p proposal, sealed, problem str
 	frame := d.frame(r, p.title)
 	return templates.Confirm(templates.ConfirmPage{
 		Frame: frame, Path: r.URL.RequestURI(), Plan: sealed, Danger: p.danger, Button: p.button, Facts: p.facts, Effects: p.effect,
-		Typed: p.typed, NeedReason: p.reason, Reason: r.PostFormValue(fieldReason), Problem: problem, Twin: p.twin, Back: p.back,
+		Typed: p.typed, Unrecorded: p.unrecorded, NeedReason: p.reason, Reason: r.PostFormValue(fieldReason), Problem: problem, Twin: p.twin, Back: p.back,
 		ReadOnly: d.readOnly,
 	})
 }

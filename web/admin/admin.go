@@ -52,6 +52,7 @@ func (d *dashboard) screens() []screen {
 		{"/pools", d.poolsPage},
 		{"/pools/{pool}", d.poolPage},
 		{"/pools/{pool}/ids", d.inspect},
+		{"/pools/{pool}/claimed", d.claimedPage},
 		{"/sequences", d.sequencesPage},
 		{"/sequences/{sequence}", d.sequencePage},
 		{"/sequences/{sequence}/rebuild", d.rebuildPage},
@@ -69,7 +70,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.seedActions(), d.credentialActions(), d.sessionActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.claimActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.seedActions(), d.credentialActions(), d.sessionActions())
 }
 
 type dashboard struct {

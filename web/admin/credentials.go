@@ -86,6 +86,7 @@ func (d *dashboard) credentialPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	p := templates.CredentialPage{Frame: d.frame(r, "Credential of "+string(c.Client)), State: credentialState(c, d.now()), Facts: credentialFacts(c, d.now())}
+	p.Trail = d.trailPart(r, topic{target: "credential/" + string(c.ID)})
 	if !d.readOnly && c.Revoked.IsZero() && may(r, alloc.ActionCredentials, "*") {
 		for _, s := range [][2]string{{"Edit credential", "edit"}, {"Rotate secret", "rotate"}, {"Revoke credential", "revoke"}} {
 			p.Buttons = append(p.Buttons, templates.Link{Text: s[0], Href: credentialAddress(c.ID) + "/" + s[1]})

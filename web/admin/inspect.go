@@ -31,7 +31,7 @@ func (d *dashboard) inspect(r *http.Request) (templ.Component, error) {
 	case err != nil:
 		return nil, err
 	}
-	p.State, p.Facts = idState(rec), idFacts(rec)
+	p.State, p.Facts, p.Trail = idState(rec), idFacts(rec), d.trailPart(r, aboutID(pool, rec.ID))
 	if !d.readOnly && may(r, alloc.ActionOperate, string(pool)) {
 		for _, s := range idSteps {
 			if rec.Token != "" && rec.State.On(s.event).Effect == alloc.EffectMove {

@@ -105,7 +105,7 @@ func (d *dashboard) jobPage(r *http.Request) (templ.Component, error) {
 	now := d.now()
 	p := templates.JobPage{
 		Frame: d.liveFrame(r, jobTitle(j)), Row: jobRow(j, now), Failure: sentence(j.Failure), Tally: jobTally(j), Facts: jobFacts(j, now),
-		Results: jobResults(j), ResultNote: resultNotes[j.Kind],
+		Results: jobResults(j), ResultNote: resultNotes[j.Kind], Trail: d.trailPart(r, aboutJob(j)),
 	}
 	if j.State.Ended() {
 		p.Frame.Refresh = templates.Refresh{}

@@ -43,7 +43,7 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
 		Row: poolRow(r.Context(), st, now), Buttons: append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...), Facts: poolConfig(st.Pool),
-		Forecast: d.forecast(r, name), Ranges: ranges(r),
+		Forecast: d.forecast(r, name), Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st)
 	return templates.Pool(p), nil
@@ -52,6 +52,9 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 // poolButtons are the steps that whoever asks may take.
 func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templates.Link) {
 	buttons = append(buttons, templates.Link{Text: "Look up ID", Href: poolAddress(p.Name) + "/ids"})
+	if !d.readOnly && may(r, alloc.ActionClaim, string(p.Name)) && (p.State == alloc.PoolActive || p.State == alloc.PoolDraining) {
+		buttons = append(buttons, templates.Link{Text: "Claim ID", Href: poolAddress(p.Name) + "/claim"})
+	}
 	if !d.readOnly && may(r, alloc.ActionManage, string(p.Name)) {
 		buttons = append(buttons, templates.Link{Text: "Seed pool", Href: poolAddress(p.Name) + "/seed"})
 		buttons = append(buttons, templates.Link{Text: "Edit pool", Href: poolAddress(p.Name) + "/edit"})

@@ -100,6 +100,7 @@ func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
 	p := templates.SequencePage{
 		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(q), Buttons: append(d.sequenceButtons(r, q), d.jobButtons(r, "sequence", string(q.Name), sequenceAddress(q.Name))...),
 		Facts: sequenceConfig(q), Forecast: d.sequenceForecast(r, q.Name), Leases: d.leases(r, q.Name),
+		Trail: d.trailPart(r, topic{target: "sequence/" + string(q.Name)}),
 	}
 	return templates.Sequence(p), nil
 }
