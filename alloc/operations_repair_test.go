@@ -23,6 +23,10 @@ var repairOperations = map[string]operation{
 		_, err := s.RecentClaims(ctx, pool, 10)
 		return err
 	}},
+	"BarePools": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
+		pools, _, err := s.BarePools(ctx, "", 10)
+		return oneOrHidden(len(pools), err)
+	}},
 	"PoolNames": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
 		names, _, err := s.PoolNames(ctx, "", 10)
 		return oneOrHidden(len(names), err)

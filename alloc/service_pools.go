@@ -100,6 +100,11 @@ func (s *Service) PoolNames(ctx context.Context, c Cursor, limit int) (names []P
 	return names, next, err
 }
 
+// BarePools is Pools without their levels, at one read a page: how each is configured, and its state.
+func (s *Service) BarePools(ctx context.Context, c Cursor, limit int) (pools []Pool, next Cursor, err error) {
+	return s.poolsFrom(ctx, c, limit)
+}
+
 // poolsFrom is a page of the pools that are not deleted and that the caller may read.
 func (s *Service) poolsFrom(ctx context.Context, c Cursor, limit int) ([]Pool, Cursor, error) {
 	return readable(ctx, s, listPools, c, limit, s.store.ListPools, func(p Pool) entry[PoolName] {

@@ -28,3 +28,16 @@ func (s sample) recent() templates.RecentPanel {
 func (s sample) trailPart() templates.TrailPart {
 	return templates.TrailPart{All: Prefix, Note: "looked for among the last 200 records", Rows: rows(s, s.trailRow), Failure: s.failure()}
 }
+
+func told(s sample) templ.Component {
+	return templates.Told(templates.ToldPage{
+		Frame: s.frame("4 of 6 pools paused"), Next: templates.Link{Text: "Go to the pools", Href: Prefix},
+		Rows: rows(s, func(n int) templates.ToldRow {
+			row := templates.ToldRow{Name: s.name("voucher-spring", n), Href: Prefix, State: templates.State{Tone: templates.ToneGood, Text: "paused"}}
+			if n%3 == 1 {
+				row.State, row.Why = templates.State{Tone: templates.ToneWarn, Text: "left as it is"}, "It was changed since the plan was made; look at it, and make a new plan."
+			}
+			return row
+		}),
+	})
+}

@@ -80,6 +80,7 @@ func signedOut(s sample) templ.Component {
 
 func credential(s sample) templ.Component {
 	return templates.Credential(templates.CredentialPage{
+		Trail: s.trailPart(),
 		Frame: s.frame(s.name("shop-eu", 1)), State: of(0, tones...), Facts: s.facts(), Buttons: s.buttons("Edit credential", "Rotate secret", "Revoke credential"),
 	})
 }

@@ -75,6 +75,7 @@ func screens() []screen {
 		{"form", "", form},
 		{"confirmation", "", confirm},
 		{"secret", "", secret},
+		{"told", "", told},
 		{"message", "", message},
 		{"sign-in", "", signIn},
 		{"sign-in-once", "", once},

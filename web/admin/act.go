@@ -68,6 +68,9 @@ type outcome struct {
 	Location string `json:"location"`
 	Done     string `json:"done,omitempty"` // one of the words of the table said
 
+	Step string     `json:"step,omitempty"` // what was done with each,
+	Each []toldPool `json:"each,omitempty"` // and what became of it: a page of its own says so
+
 	secret string // that is shown by who has made it, and kept nowhere; "" for none
 }
 
@@ -162,6 +165,8 @@ func (d *dashboard) act(a action) http.Handler {
 			d.failed(w, r, err)
 		case again != nil:
 			d.render(w, r, http.StatusUnprocessableEntity, again)
+		case len(to.Each) > 0:
+			d.render(w, r, http.StatusOK, d.toldPage(r, to))
 		case to.secret != "":
 			d.render(w, r, http.StatusOK, templates.Secret(templates.SecretPage{
 				Frame: d.frame(r, "A new secret"), Said: said[to.Done], Secret: to.secret, Next: templates.Link{Text: "Go on", Href: to.Location},

@@ -70,7 +70,7 @@ func (d *dashboard) screens() []screen {
 
 // actions is the table of all steps that can be taken: the only POSTs there are, beside those of the sign-in.
 func (d *dashboard) actions() []action {
-	return slices.Concat(d.poolActions(), d.poolFormActions(), d.claimActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.seedActions(), d.credentialActions(), d.sessionActions())
+	return slices.Concat(d.poolActions(), d.poolFormActions(), d.claimActions(), d.bulkActions(), d.idActions(), d.sequenceActions(), d.sequenceFormActions(), d.rebuildActions(), d.jobStepActions(), d.jobActions(), d.seedActions(), d.credentialActions(), d.sessionActions())
 }
 
 type dashboard struct {
