@@ -43,7 +43,7 @@ func TestAnIDIsClaimedByHandOnce(t *testing.T) {
 	}
 	id := strings.TrimPrefix(to, "/pools/pool-000/claimed?id=")
 	page = s.page(to)
-	for _, want := range []string{"<pre tabindex=\"0\" aria-label=\"The ID\">" + id + "</pre>", "Copy ID", `href="/pools/pool-000/ids?id=` + id + `"`, "operator-1", "-X POST", "Idempotency-Key"} {
+	for _, want := range []string{"<pre tabindex=\"0\" aria-label=\"The ID\"><bdi>" + id + "</bdi></pre>", "Copy ID", `href="/pools/pool-000/ids?id=` + id + `"`, "operator-1", "-X POST", "Idempotency-Key"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of what was claimed lacks %q:\n%s", want, page)
 		}
