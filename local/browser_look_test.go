@@ -43,6 +43,23 @@ const wide = `(() => {
 	return found.slice(-4).concat("the page is " + document.documentElement.scrollWidth + " wide");
 })()`
 
+// covered are controls that lie on one another.
+const covered = `(() => {
+	const all = [...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary")].flatMap(e => [...e.getClientRects()].map(box => ({ e, box })))
+		.filter(({ e, box }) => box.width > 2 && box.right > 0 && !e.classList.contains("skip")), found = [];
+	all.forEach((a, i) => all.slice(i + 1).forEach(b => {
+		const wide = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left), high = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+		const over = [a.e, b.e].some(e => e.classList.contains("copy"));
+		if (a.e !== b.e && wide > 2 && high > 2 && !over) found.push((a.e.textContent || a.e.name) + " and " + (b.e.textContent || b.e.name));
+	}));
+	return found.slice(0, 4);
+})()`
+
+// spilled is text that stands out of its box: what is beside it is written over.
+const spilled = `[...document.querySelectorAll("nav a, .btn, .chip, .state, .choices a, th, td, dd, dt, small, h1, h2, p, li, summary, label")]
+	.filter(e => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline" && !e.closest(".scroll"))
+	.slice(0, 4).map(e => e.tagName + "." + e.className + ": " + e.textContent.trim().slice(0, 40) + " " + e.scrollWidth + " in " + e.clientWidth)`
+
 // inLive are the controls that a refresh would swap under somebody's hand.
 const inLive = `[...document.querySelectorAll("[data-live] :is(button, input, select, textarea, form), :is(button, input, select, textarea, form)[data-live]")].map(e => e.outerHTML.slice(0, 100))`
 
@@ -75,6 +92,8 @@ func (p *tab) look(rules string) (faults []string) {
 	for _, width := range []int64{320, 768, 1280} {
 		p.size(width, 900)
 		say(fmt.Sprintf("%d wide", width), value[[]string](p, wide))
+		say(fmt.Sprintf("%d wide, covered", width), value[[]string](p, covered))
+		say(fmt.Sprintf("%d wide, spilled", width), value[[]string](p, spilled))
 	}
 	say("turned", value[[]string](p, astray))
 	say("refused", value[[]string](p, `globalThis.refused`))

@@ -84,7 +84,7 @@ func (p *tab) confirm(reason string) {
 func (p *tab) until(address, selector string) {
 	p.t.Helper()
 	if address == "" {
-		address = value[string](p, `location.pathname + location.search`)
+		address = p.path()
 	}
 	for range 200 {
 		p.visit(address)
