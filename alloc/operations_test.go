@@ -253,6 +253,7 @@ func init() {
 	maps.Copy(operations, rebuildOperations)
 	maps.Copy(operations, repairOperations)
 	maps.Copy(operations, sessionOperations)
+	maps.Copy(operations, boardOperations)
 }
 
 // newWorld makes a model with the pool, one ID in it, and the sequence, and a Service over it that counts its calls.
@@ -282,6 +283,7 @@ func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Fau
 		t.Fatal(err)
 	}
 	newBreak(t, m)
+	newBoard(t, m)
 	f := alloctest.NewFaulty(m, plan)
 	file := alloc.Job{
 		ID: seeding, Kind: alloc.JobSeed, Pool: pool, State: alloc.JobReceiving, Created: time.Now(), Updated: time.Now(),

@@ -85,6 +85,22 @@ func (s *Service) Jobs(ctx context.Context, c Cursor, limit int) (jobs []Job, ne
 	return readable(ctx, s, listJobs, c, limit, s.store.ListJobs, look)
 }
 
+// OpenJobs returns at most limit (1 to 100) of the jobs that have not ended and that the caller may see, the oldest first.
+func (s *Service) OpenJobs(ctx context.Context, limit int) ([]Job, error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, err
+	}
+	look := func(j Job) entry[JobID] {
+		return entry[JobID]{position: j.ID, name: j.covered(), need: kindOf(j.Kind).need, or: ActionManage, hidden: j.State.Ended()}
+	}
+	jobs, _, err := filtered(ctx, caller, "", limit, s.store.OpenJobs, look)
+	return jobs, err
+}
+
 // CancelJob ends a job that has not ended; the parts that are there stay. One that was cancelled before is a success. Needs
 // what NeedToChange says. CodeJobNotFound, CodeJobEnded.
 func (s *Service) CancelJob(ctx context.Context, id JobID) (j Job, err error) {

@@ -40,7 +40,7 @@ type TendReport struct {
 // than the bound of one sweep, or of one batch, catches up and none waits for it. Deleted pools come after the others, but for one, which is
 // first, so that it has its turn also where the others need all of the time: what was on its way
 // when they were deleted is still to be finished, above all a batch given up under a key, which answers CodeKeyBusy
-// until then. Then it watches the sequences, carries on their rebuilds and keeps samples of them, and carries on the jobs, within bounds, or sends word of those that stand still;
+// until then. Then it watches the sequences, carries on their rebuilds and keeps samples of them, writes the board of how all stands, and carries on the jobs, within bounds, or sends word of those that stand still;
 // where there are any, pools leave them their share of the time, and a queue that does not answer takes no more than that.
 //
 // A pool that fails does not stop the others, nor does a sequence or a job. The run begins nothing more tendMargin before the context's
@@ -79,6 +79,10 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	report := run.pools(ctx, pools)
 	numbers := s.tendSequences(ctx, sequences, func() bool { return beforeJobs.Err() != nil })
 	report.Sequences, report.Rebuilds = numbers.standings, numbers.rebuilds
+	boardErr := cmp.Or(poolsErr, sequencesErr)
+	if boardErr == nil {
+		boardErr = run.keepBoard(ctx, numbers)
+	}
 	report.Jobs = s.work(ctx, jobs.due, over)
 	remindErr := s.remind(whole, &jobs, over)
 	freeErr := s.freeRebuilds(whole, &report, over)
@@ -88,7 +92,7 @@ func (s *Service) Tend(ctx context.Context) (TendReport, error) {
 	if over() {
 		return report, nil
 	}
-	return report, cmp.Or(poolsErr, sequencesErr, numbers.failed, jobsErr, remindErr, freeErr, unheardErr)
+	return report, cmp.Or(poolsErr, sequencesErr, numbers.failed, jobsErr, remindErr, freeErr, unheardErr, boardErr)
 }
 
 // endingBefore returns a context that ends so much before the deadline of ctx, if it has one.

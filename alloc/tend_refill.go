@@ -19,6 +19,7 @@ type tending struct {
 	enough func() bool     // that is over
 
 	sequences map[SequenceName]Sequence // that are not deleted, as of the beginning of the run
+	all       []*tended                 // the pools that the run came to, or was to come to
 }
 
 // tended is a pool in a run.
@@ -46,6 +47,7 @@ func (t *tending) pools(ctx context.Context, pools []Pool) TendReport {
 	for i, p := range pools {
 		all[i] = &tended{pool: p, sweep: true}
 	}
+	t.all = all
 	due := all
 	for round := 0; round < max(tendRounds, refillBatches) && len(due) > 0; round++ {
 		visited := due

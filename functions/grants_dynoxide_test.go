@@ -106,17 +106,19 @@ func rare() map[string][]access {
 	// Of what is read in parts of many, a part that is one alone is another call.
 	// And the version before writes the trail where this one does not any more: it answers until a deployment is through.
 	alone := []access{{"PutItem", "A#trail"}, {"GetItem", "A#known"}, {"GetItem", "A#trail"}, {"GetItem", ofOld + "I#pool#id"}, {"GetItem", ofOld + "P#pool"}, {"GetItem", ofOld + "N#pool"}}
+	// A board is read in parts from thousands of pools on.
+	board := access{"BatchGetItem", "N#board"}
 	return map[string][]access{
 		// A run of a seeding that another run of the same batch has overtaken reads how far that one is. It takes two at
 		// the same moment; the schedules of infra/dynamo/dynamotest have them.
 		// And a lease of numbers that its ledger contradicts is taken back: see below.
-		"AdminFunction": append([]access{{"GetItem", "J#job"}, {"DeleteItem", "S#sequence#L"}}, alone...),
+		"AdminFunction": append([]access{{"GetItem", "J#job"}, {"DeleteItem", "S#sequence#L"}, board}, alone...),
 		// Word of the rest is sent where the worker's time is over before the job has ended: that takes two minutes. An ID is
 		// changed by a seeding where a refill has put it and did not need it: that takes two at the same moment.
 		"WorkerFunction": append([]access{{"sqs:SendMessage", theQueue}, {"UpdateItem", "I#pool#id"}}, alone...),
 		// A lease of numbers that its ledger contradicts is taken back: it takes a counter that was set back between two runs, and no mark yet.
 		"AllocateFunction": {{"DeleteItem", "S#sequence#L"}},
-		"RefillFunction":   append([]access{{"DeleteItem", "S#sequence#L"}}, alone...),
+		"RefillFunction":   append([]access{{"DeleteItem", "S#sequence#L"}, board}, alone...),
 	}
 }
 

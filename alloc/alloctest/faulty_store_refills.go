@@ -50,3 +50,14 @@ func (f *Faulty) SequenceSamples(ctx context.Context, name alloc.SequenceName, f
 		return f.store.SequenceSamples(ctx, name, from, until, limit)
 	})
 }
+
+// PutBoard implements alloc.Boards.
+func (f *Faulty) PutBoard(ctx context.Context, at time.Time, data []byte) error {
+	_, err := call(ctx, f, "PutBoard", func() (struct{}, error) { return struct{}{}, f.store.PutBoard(ctx, at, data) })
+	return err
+}
+
+// Board implements alloc.Boards.
+func (f *Faulty) Board(ctx context.Context) ([]byte, error) {
+	return call(ctx, f, "Board", func() ([]byte, error) { return f.store.Board(ctx) })
+}

@@ -42,6 +42,7 @@ type tables struct {
 	jobs        map[alloc.JobID]*modelJob
 
 	refills map[alloc.PoolName]alloc.Refill
+	board   modelBoard
 	samples map[alloc.SequenceName]minutes
 
 	rebuilds map[alloc.SequenceName]alloc.Rebuild

@@ -34,7 +34,7 @@ func (d *tables) clone() tables {
 	c.claims, c.leases, c.kept = maps.Clone(d.claims), maps.Clone(d.leases), maps.Clone(d.kept)
 	c.credentials, c.quotas = maps.Clone(d.credentials), maps.Clone(d.quotas)
 	c.sessions = maps.Clone(d.sessions)
-	c.refills, c.rebuilds = maps.Clone(d.refills), maps.Clone(d.rebuilds)
+	c.refills, c.rebuilds, c.board = maps.Clone(d.refills), maps.Clone(d.rebuilds), d.board
 	c.trail = modelTrail{
 		chains: cloned(d.trail.chains, slices.Clone), ends: maps.Clone(d.trail.ends),
 		known: maps.Clone(d.trail.known), intents: maps.Clone(d.trail.intents),

@@ -45,6 +45,7 @@ func suite() []area {
 		{"Refills", refillCases},
 		{"Samples", sampleCases},
 		{"SequenceSamples", sequenceSampleCases},
+		{"Boards", boardCases},
 		{"Sequences", sequenceCases},
 		{"Ledger", ledgerCases},
 		{"LeaseKeys", leaseKeyCases},

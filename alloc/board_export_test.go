@@ -1,0 +1,4 @@
+package alloc
+
+// Encode is encode, for tests that put a board.
+func (b Board) Encode() ([]byte, error) { return b.encode() }

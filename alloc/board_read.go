@@ -1,0 +1,269 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Board returns how everything stood that the caller may read, at the end of the last run of the schedule; the zero Board where there is
+// none. It costs the same few reads however much there is.
+func (s *Service) Board(ctx context.Context) (Board, error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return Board{}, err
+	}
+	data, err := s.store.Board(ctx)
+	if err != nil {
+		return Board{}, err
+	}
+	b, err := decodeBoard(data)
+	if err != nil {
+		return Board{}, err
+	}
+	seen := Board{At: b.At}
+	for _, p := range b.Pools {
+		if caller.permits(ActionRead, string(p.Pool)) {
+			seen.Pools = append(seen.Pools, p)
+		}
+	}
+	for _, q := range b.Sequences {
+		if caller.permits(ActionRead, string(q.Sequence)) {
+			seen.Sequences = append(seen.Sequences, q)
+		}
+	}
+	return seen, nil
+}
+
+// Order is that of a list by the board.
+type Order string
+
+// The orders.
+const (
+	ByUrgency   Order = "urgent" // the most urgent first
+	ByName      Order = "name"
+	ByAvailable Order = "available" // the fewest first
+)
+
+// BoardQuery is what of a board is asked for.
+type BoardQuery struct {
+	Text  string // part of the name, in whatever case; "" for any
+	State string // "paused" and the like, or "low", "empty", "dry"; "" for any
+	Order Order  // default ByUrgency
+}
+
+// BoardStates are the states that a BoardQuery may ask for.
+func BoardStates() []string {
+	return []string{string(PoolActive), "low", "empty", "dry", string(PoolPaused), string(PoolDraining), string(PoolDamaged)}
+}
+
+func (q BoardQuery) wants(p PoolOnBoard) bool {
+	if !strings.Contains(strings.ToLower(string(p.Pool)), strings.ToLower(q.Text)) {
+		return false
+	}
+	switch q.State {
+	case "":
+		return true
+	case "low":
+		return p.IsLow()
+	case "empty":
+		return p.Empty()
+	case "dry":
+		return p.Dry != ""
+	}
+	return q.State == string(p.State)
+}
+
+// key is where a pool stands in the order; nothing else stands there.
+func (q BoardQuery) key(p PoolOnBoard) string {
+	switch q.Order {
+	case ByName:
+		return string(p.Pool)
+	case ByAvailable:
+		return fmt.Sprintf("%019d %s", p.Level.Available, p.Pool)
+	}
+	return p.urgency()
+}
+
+func (q BoardQuery) list() list {
+	return list{kind: "board", of: fmt.Sprintf("%q %q %q", q.Order, q.State, q.Text)}
+}
+
+// PoolSeen is a pool as it stands now, and as it stood on the board.
+type PoolSeen struct {
+	PoolStatus
+	Board PoolOnBoard // its At is zero for one that was never on a board
+}
+
+// PoolsBy lists at most limit (1 to 100) pools of a board that Board has returned, as the query says, with their levels as they are now,
+// at two reads a pool and one more. next is what to give to go on, "" at the end; a pool whose place in the order has changed in
+// between may be met twice, or not at all. Where there are fewer than 100 pools, those that were made since the board are among them, and
+// without a board all are. Pools that are deleted are left out.
+func (s *Service) PoolsBy(ctx context.Context, b Board, q BoardQuery, c Cursor, limit int) (pools []PoolSeen, next Cursor, err error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, "", err
+	}
+	after, err := s.cursors.position(ctx, q.list(), c)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, known, err := s.addNew(ctx, caller, b.Pools)
+	if err != nil {
+		return nil, "", err
+	}
+	var page []PoolOnBoard
+	for _, p := range byKey(rows, q.key) {
+		if !q.wants(p) || c != "" && q.key(p) <= after {
+			continue
+		}
+		if len(page) == limit {
+			if next, err = s.cursors.at(ctx, q.list(), q.key(page[limit-1])); err != nil {
+				return nil, "", err
+			}
+			break
+		}
+		page = append(page, p)
+	}
+	return s.seen(ctx, page, known), next, nil
+}
+
+// addNew returns the rows with the pools that are not on the board, where few pools are there in all, and what it has read of them; nil
+// for nothing.
+func (s *Service) addNew(ctx context.Context, caller Caller, rows []PoolOnBoard) ([]PoolOnBoard, map[PoolName]Pool, error) {
+	if len(rows) > maxPage {
+		return rows, nil, nil
+	}
+	first, err := s.store.ListPools(ctx, "", maxPage)
+	if err != nil {
+		return nil, nil, err
+	}
+	before := map[PoolName]PoolOnBoard{}
+	for _, p := range rows {
+		before[p.Pool] = p
+	}
+	known := map[PoolName]Pool{}
+	all := slices.Clone(rows)
+	for _, p := range first {
+		known[p.Name] = p
+		if _, there := before[p.Name]; !there && p.State != PoolDeleted && caller.permits(ActionRead, string(p.Name)) {
+			all = append(all, PoolOnBoard{Pool: p.Name, State: p.State})
+		}
+	}
+	for i, p := range all {
+		if now, ok := known[p.Pool]; ok {
+			all[i].State = now.State
+		}
+	}
+	return all, known, nil
+}
+
+// seen reads how the pools stand now, in whatever order; the answer has theirs.
+func (s *Service) seen(ctx context.Context, page []PoolOnBoard, known map[PoolName]Pool) (pools []PoolSeen) {
+	all := make([]PoolSeen, len(page))
+	var taken atomic.Int64
+	var readers sync.WaitGroup
+	for range min(levelReaders, len(page)) {
+		readers.Go(func() {
+			for i := taken.Add(1) - 1; i < int64(len(page)); i = taken.Add(1) - 1 {
+				all[i] = s.look(ctx, page[i], known)
+			}
+		})
+	}
+	readers.Wait()
+	for _, p := range all {
+		if p.Pool.State != PoolDeleted {
+			pools = append(pools, p)
+		}
+	}
+	return pools
+}
+
+// look reads how one pool stands now; of its refill it says what the board says.
+func (s *Service) look(ctx context.Context, row PoolOnBoard, known map[PoolName]Pool) PoolSeen {
+	p := PoolSeen{Board: row}
+	var err error
+	if p.Pool, err = withoutPanic(func() (Pool, error) {
+		if p, ok := known[row.Pool]; ok {
+			return p, nil
+		}
+		return s.store.Pool(ctx, row.Pool)
+	}); err != nil {
+		p.Pool, p.LevelError = Pool{Name: row.Pool, State: row.State}, err
+		if CodeOf(err) == CodePoolDamaged {
+			p.Pool.State = PoolDamaged
+		}
+		return p
+	}
+	if row.At.IsZero() {
+		p.PoolStatus = s.status(ctx, p.Pool, false)
+		return p
+	}
+	p.Level, p.LevelError = withoutPanic(func() (Level, error) { return s.store.Level(ctx, row.Pool) })
+	if p.LevelError == nil && p.Pool.Config.Marks != (Marks{}) {
+		p.Refill = &RefillStatus{Low: p.Level.Available < row.Low, Filling: row.Filling, Dry: row.Dry}
+	}
+	return p
+}
+
+// SequenceSeen is a sequence as it stands now, and as it stood on the board.
+type SequenceSeen struct {
+	Sequence Sequence
+	Board    SequenceOnBoard // its At is zero for one that was never on a board
+}
+
+// SequencesBy lists at most limit (1 to 100) sequences of a board that Board has returned, the most urgent first, as they are now, at a
+// read each and one more. Of those that are not on the board it says what PoolsBy says.
+func (s *Service) SequencesBy(ctx context.Context, b Board, limit int) (sequences []SequenceSeen, err error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, err
+	}
+	rows, known := slices.Clone(b.Sequences), map[SequenceName]Sequence{}
+	if len(rows) <= maxPage {
+		first, err := s.store.ListSequences(ctx, "", maxPage)
+		if err != nil {
+			return nil, err
+		}
+		before := map[SequenceName]int{}
+		for i, q := range rows {
+			before[q.Sequence] = i
+		}
+		for _, q := range first {
+			known[q.Name] = q
+			i, there := before[q.Name]
+			if there {
+				rows[i].State = q.State
+			} else if q.State != SequenceDeleted && caller.permits(ActionRead, string(q.Name)) {
+				rows = append(rows, SequenceOnBoard{Sequence: q.Name, State: q.State, Start: q.Config.Start, Limit: q.Config.Limit, Next: q.Next, Left: q.Remaining()})
+			}
+		}
+	}
+	for _, row := range byKey(rows, SequenceOnBoard.urgency) {
+		if len(sequences) == limit {
+			break
+		}
+		q, ok := known[row.Sequence]
+		if !ok {
+			if q, err = s.store.Sequence(ctx, row.Sequence); CodeOf(err) == CodeSequenceStopped {
+				q, err = Sequence{Name: row.Sequence, State: SequenceStopped}, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if q.State != SequenceDeleted {
+			sequences = append(sequences, SequenceSeen{q, row})
+		}
+	}
+	return sequences, nil
+}
