@@ -1,5 +1,21 @@
 package templates
 
+// Spark is a line over time without axes: the words beside it say what it shows.
+type Spark struct {
+	Points string // of a polyline in a box of 114 by 22; "" for no data
+	X, Y   string // where it ends
+	Label  string // the same in words
+}
+
+// Level is a gauge with thresholds: what is available against a whole, held beyond it.
+type Level struct {
+	Free  string // widths and places in a box of 152 by 14
+	Held  string
+	Marks []string
+	Tone  Tone
+	Label string
+}
+
 // Chart is a level over time with thresholds, marks and a table of the same data.
 type Chart struct {
 	Title  string

@@ -27,52 +27,36 @@ func pages() map[string]templ.Component {
 	counted := Time{Machine: "2026-11-29T14:07:00Z", Text: "14:07:00 UTC"}
 	return map[string]templ.Component{
 		"overview": Home(Overview{
-			Frame: frame("Overview", "production · eu-central-1", "production"),
-			Pools: PoolsPanel{
-				Rows: []PoolRow{
-					{
-						Name: "case-2026", Description: `<b>"cases" & more</b>`, State: State{ToneGood, "active"},
-						Meter:     Meter{"9120", "12000", "9,120 of 12,000 available", ToneGood},
-						Available: "9,120", Claimed: "2,868", Others: "12 held", Seeded: "12,000", Counted: counted,
-					},
-					{
-						Name: "spring", State: State{ToneBad, "low, dry"}, Why: "All codes that there can be are in the pool.",
-						Meter:     Meter{"150", "1000", "150 available, the target is 1,000", ToneBad},
-						Available: "150", Marks: "low 200, target 1,000", Claimed: "4,850", Seeded: "5,000", Counted: counted,
-					},
-					{
-						Name: "fresh", State: State{ToneWarn, "nothing seeded"}, Meter: Meter{"0", "1", "0 of 0 available", ToneWarn},
-						Available: "0", Claimed: "0", Seeded: "0",
-					},
-					{
-						Name: "old", State: State{ToneBad, "exhausted"}, Meter: Meter{"0", "10", "0 of 10 available", ToneBad},
-						Available: "0", Claimed: "10", Seeded: "10", Counted: Time{Machine: "2026-11-28T10:00:00Z", Text: "2026-11-28 10:00:00 UTC", Stale: true},
-					},
-					{Name: "strange", State: State{ToneBad, "level unknown"}, Unknown: "The engine did not answer."},
-				},
-				Paging: Paging{First: "/", Next: "/?pools_after=strange"},
+			Frame: frame("Overview", "production · eu-central-1", "production"), Sub: "3 pools, 2 sequences",
+			Verdicts: []Verdict{
+				{Tone: ToneBad, Word: "Exhausted", Of: []Link{{Text: "old", Href: "/pools/old"}}, Text: "has nothing left to claim.", Help: Link{Text: "Seed pool", Href: "/pools/old/seed"}},
+				{Tone: ToneWarn, Word: "Low", Of: []Link{{Text: "a", Href: "/pools/a"}, {Text: "b", Href: "/pools/b"}}, Text: "and 9 more are below their low mark.", Help: Link{Text: "Low pools", Href: "/pools?state=low"}},
+				{Tone: ToneWarn, Word: "Jobs", Problem: &Failure{Message: "Try later.", RequestID: "R-1", Retry: "/"}},
 			},
-			Sequences: SequencesPanel{
-				Rows: []SequenceRow{
-					{
-						Name: "invoice-de", Description: "invoices, Germany", State: State{ToneGood, "active"}, Meter: Meter{"0.100000", "1", "10.0 % used", ToneGood},
-						Used: "10.0 %", Next: "1,000,001", Limit: "9,999,999", Epoch: "3",
-					},
-					{Name: "lost", State: State{ToneBad, "stopped, rebuild it"}, Meter: Meter{"0", "1", "position not known", ToneBad}, Used: "–", Limit: "9,223,372,036,854,775,807", Epoch: "1"},
+			Pools: LinesPanel{Rows: []PoolLine{
+				{
+					Name: "case-2026", Description: `<b>"cases" & more</b>`, State: State{ToneGood, "active"}, Why: "refilled 14:02",
+					Level:     Level{Free: "115.5", Held: "115.7", Marks: []string{"38"}, Tone: ToneGood, Label: "9,120 of 12,000 available"},
+					Available: "9,120", Held: "12", Spark: Spark{Points: "0,2 112,20", X: "112", Y: "20", Label: "last 24 hours"}, Burn: "310", Day: "290", Lasts: "29 h – 31 h",
 				},
-			},
+				{Name: "strange", State: State{ToneBad, "level unknown"}, Unknown: "The engine did not answer."},
+			}},
+			Sequences: SequenceLinesPanel{Rows: []SequenceLine{
+				{Row: SequenceRow{Name: "invoice-de", State: State{ToneGood, "active"}, Meter: Meter{"0.100000", "1", "10.0 % used", ToneGood}, Next: "1,000,001", Limit: "9,999,999"}, Rate: "1,902", Ends: "never"},
+				{Row: SequenceRow{Name: "lost", State: State{ToneBad, "stopped, rebuild it"}, Meter: Meter{"0", "1", "position not known", ToneBad}, Limit: "9,223,372,036,854,775,807"}, Rate: "–", Ends: "–"},
+			}},
+			Jobs:  JobsPanel{Rows: []JobRow{{Title: "Seed case-2026", Href: "/jobs/J", State: State{ToneGood, "running"}, Value: "61", Max: "100", Percent: "61.0 %", Done: "61 of 100", Left: "40 s left"}}},
+			Trail: TrailPanel{Rows: []TrailRow{{At: counted, Client: "admin-1", Action: "pool.pause", Target: "pool/old", Href: "/pools/old", State: State{ToneGood, "ok"}}}},
 		}),
-		"empty": Home(Overview{Frame: frame("Overview", "local", "local")}),
+		"empty": Home(Overview{Frame: frame("Overview", "local", "local"), Trail: TrailPanel{Hidden: true}}),
 		"failed": Home(Overview{
 			Frame:     frame("Overview", "staging", "other"),
-			Pools:     PoolsPanel{Failure: &Failure{Message: "The engine did not answer.", RequestID: "R-1", Retry: "/?limit=50"}},
-			Sequences: SequencesPanel{Failure: &Failure{Message: "Try later.", Retry: "/"}},
+			Pools:     LinesPanel{Failure: &Failure{Message: "The engine did not answer.", RequestID: "R-1", Retry: "/?limit=50"}},
+			Sequences: SequenceLinesPanel{Failure: &Failure{Message: "Try later.", Retry: "/"}},
+			Jobs:      JobsPanel{Failure: &Failure{Message: "Try later.", Retry: "/"}},
+			Trail:     TrailPanel{Failure: &Failure{Message: "Try later.", Retry: "/"}},
 		}),
-		"end": Home(Overview{
-			Frame:     frame("Overview", "local", "local"),
-			Pools:     PoolsPanel{Paging: Paging{First: "/"}},
-			Sequences: SequencesPanel{Paging: Paging{First: "/"}},
-		}),
+		"end":   Pools(PoolsPage{Frame: frame("Pools", "local", "local"), Panel: LinesPanel{Paging: Paging{First: "/pools"}}}),
 		"error": Error(ErrorPage{Frame: frame("Not found", "local", "local"), Heading: "Not found", Message: "There is no page at this address.", RequestID: "R-2"}),
 	}
 }
@@ -125,8 +109,9 @@ func TestTextIsEscaped(t *testing.T) {
 	for name, c := range map[string]templ.Component{
 		"overview": Home(Overview{
 			Frame:     f,
-			Pools:     PoolsPanel{Rows: []PoolRow{{Name: evil, Description: evil, Unknown: evil, State: State{"good", evil}}}},
-			Sequences: SequencesPanel{Failure: &Failure{Message: evil, RequestID: evil, Retry: "javascript:alert(1)"}},
+			Verdicts:  []Verdict{{Tone: ToneBad, Word: evil, Of: []Link{{Text: evil, Href: "javascript:alert(1)"}}, Text: evil, Help: Link{Text: evil, Href: "javascript:alert(1)"}}},
+			Pools:     LinesPanel{Rows: []PoolLine{{Name: evil, Description: evil, Unknown: evil, State: State{"good", evil}}}},
+			Sequences: SequenceLinesPanel{Failure: &Failure{Message: evil, RequestID: evil, Retry: "javascript:alert(1)"}},
 		}),
 		"error": Error(ErrorPage{Frame: f, Heading: evil, Message: evil, RequestID: evil}),
 	} {

@@ -79,18 +79,14 @@ type Paging struct {
 	Next  string
 }
 
-// Overview is the first page.
-type Overview struct {
-	Frame     Frame
-	Pools     PoolsPanel
-	Sequences SequencesPanel
-}
-
 // PoolsPage is the list of pools.
 type PoolsPage struct {
-	Frame   Frame
-	Buttons []Link
-	Panel   PoolsPanel
+	Frame    Frame
+	Buttons  []Link
+	Fields   []Field // of the filter
+	Filtered bool
+	Clear    string // address without a filter
+	Panel    LinesPanel
 }
 
 // PoolPage is one pool.
@@ -112,13 +108,6 @@ type PoolPage struct {
 type ForecastPanel struct {
 	Lasts   string
 	Burns   []Fact
-	Failure *Failure
-}
-
-// PoolsPanel shows pools with their levels.
-type PoolsPanel struct {
-	Rows    []PoolRow
-	Paging  Paging
 	Failure *Failure
 }
 

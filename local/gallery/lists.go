@@ -10,26 +10,74 @@ import (
 
 // tones are the states that a pool or a sequence can be in.
 var tones = []templates.State{
-	{Tone: templates.ToneGood, Text: "active"}, {Tone: templates.ToneWarn, Text: "low"}, {Tone: templates.ToneBad, Text: "exhausted"},
+	{Tone: templates.ToneGood, Text: "active"},
+	{Tone: templates.ToneWarn, Text: "low"},
+	{Tone: templates.ToneBad, Text: "exhausted"},
 	{Tone: templates.ToneOff, Text: "paused"},
 }
 
 func overview(s sample) templ.Component {
-	return templates.Home(templates.Overview{Frame: s.live("Overview"), Pools: poolsPanel(s), Sequences: sequencesPanel(s)})
+	o := templates.Overview{
+		Frame: s.live("Overview"), Sub: "6 pools, 6 sequences", Pools: poolLines(s), Sequences: sequenceLines(s),
+		Jobs: templates.JobsPanel{Rows: rows(s, s.jobRow), Failure: s.failure()}, Trail: templates.TrailPanel{Rows: rows(s, s.trailRow), Failure: s.failure()},
+	}
+	switch s.state {
+	case Empty:
+		o.Sub = ""
+	case One:
+		o.Verdicts = []templates.Verdict{{Tone: templates.ToneGood, Word: "Healthy", Text: "Nothing needs a person: 1 pool, 1 sequence. The schedule ran 40 s ago."}}
+	case Error:
+		o.Verdicts = []templates.Verdict{{Tone: templates.ToneWarn, Word: "Schedule", Problem: s.failure()}}
+	default:
+		o.Verdicts = s.verdicts()
+	}
+	if s.state == ReadOnly {
+		o.Trail = templates.TrailPanel{Hidden: true}
+	}
+	return templates.Home(o)
+}
+
+// verdicts are one of each look.
+func (s sample) verdicts() []templates.Verdict {
+	of := func(names ...int) (links []templates.Link) {
+		for _, n := range names {
+			links = append(links, templates.Link{Text: s.name("voucher-spring", n), Href: Prefix})
+		}
+		return links
+	}
+	return []templates.Verdict{
+		{Tone: templates.ToneBad, Word: "Exhausted", Of: of(0), Text: "has nothing left to claim. " + s.text("Its generator can make no more."), Help: templates.Link{Text: "Seed pool", Href: Prefix}},
+		{Tone: templates.ToneWarn, Word: "Schedule", Text: "The schedule last ran 40 min ago, at 13:27:31 UTC: forecasts and counts are as of then."},
+		{Tone: templates.ToneWarn, Word: "Low", Of: of(1, 2, 3), Text: "and 12 more are below their low mark.", Help: templates.Link{Text: "Low pools", Href: Prefix}},
+	}
 }
 
 func pools(s sample) templ.Component {
-	return templates.Pools(templates.PoolsPage{Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Panel: poolsPanel(s)})
+	return templates.Pools(templates.PoolsPage{Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Panel: poolLines(s)})
 }
 
-func poolsPanel(s sample) templates.PoolsPanel {
-	p := templates.PoolsPanel{Rows: rows(s, s.poolRow), Paging: s.paging(), Failure: s.failure()}
+func poolLines(s sample) templates.LinesPanel {
+	p := templates.LinesPanel{Rows: rows(s, s.poolLine), Paging: s.paging(), Failure: s.failure()}
 	if s.state == Many {
-		p.Rows = append(p.Rows, templates.PoolRow{
+		p.Rows = append(p.Rows, templates.PoolLine{
 			Name: "strange", State: templates.State{Tone: templates.ToneBad, Text: "level unknown"}, Unknown: "The engine did not answer.",
 		})
 	}
 	return p
+}
+
+func (s sample) poolLine(n int) templates.PoolLine {
+	row := s.poolRow(n)
+	line := templates.PoolLine{
+		Name: row.Name, Description: row.Description, State: row.State, Why: row.Why, Available: row.Available,
+		Level: templates.Level{Free: of(n, "115.5", "1.9", "0", "5"), Held: of(n, "120", "", "", "9"), Marks: of(n, []string{"30"}, nil), Tone: row.State.Tone, Label: row.Meter.Label},
+		Spark: templates.Spark{Points: "0,2 40,8 80,15 112,20", X: "112", Y: "20", Label: "last 24 hours: from 12,000 to 9,120, at least 9,120, at most 12,000"},
+		Burn:  s.count("120"), Day: s.count("95"), Lasts: of(n, "3 d 4 h", "40 min", "–", "never"), Held: of(n, s.count("12"), ""),
+	}
+	if n == 2 {
+		line.Spark, line.Burn, line.Day = templates.Spark{Label: "no samples yet"}, "–", ""
+	}
+	return line
 }
 
 func (s sample) poolRow(n int) templates.PoolRow {
@@ -57,6 +105,12 @@ func sequences(s sample) templ.Component {
 
 func sequencesPanel(s sample) templates.SequencesPanel {
 	return templates.SequencesPanel{Rows: rows(s, s.sequenceRow), Paging: s.paging(), Failure: s.failure()}
+}
+
+func sequenceLines(s sample) templates.SequenceLinesPanel {
+	return templates.SequenceLinesPanel{Failure: s.failure(), Rows: rows(s, func(n int) templates.SequenceLine {
+		return templates.SequenceLine{Row: s.sequenceRow(n), Rate: s.count("120"), Ends: of(n, "40 d", "–", "never")}
+	})}
 }
 
 func (s sample) sequenceRow(n int) templates.SequenceRow {
@@ -162,8 +216,10 @@ func (s sample) facts() []templates.Fact {
 		return []templates.Fact{{Term: "State", Value: "active"}}
 	}
 	return []templates.Fact{
-		{Term: "Description", Value: s.text("text codes, imported")}, {Term: "ID", Value: s.id(1), Mono: true},
-		{Term: "Pool", Value: s.name("voucher-spring", 1), Href: Prefix}, {Term: "Created", Time: at("09:00:00")},
+		{Term: "Description", Value: s.text("text codes, imported")},
+		{Term: "ID", Value: s.id(1), Mono: true},
+		{Term: "Pool", Value: s.name("voucher-spring", 1), Href: Prefix},
+		{Term: "Created", Time: at("09:00:00")},
 		{Term: "Next", Value: s.number("910,001"), Mono: true, Note: s.text("a note that says more")},
 	}
 }

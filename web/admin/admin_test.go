@@ -142,8 +142,8 @@ func TestAnEmptySystemSaysWhatToDo(t *testing.T) {
 
 func TestAPanelFailsAlone(t *testing.T) {
 	failing := map[string]struct{ method, good, bad string }{
-		"pools":     {"ListPools", "sequence-000", "pool-000"},
-		"sequences": {"ListSequences", "pool-000", "sequence-000"},
+		"pools":     {"ListPools", `class="name"><a href="/sequences/sequence-000"`, `class="name"><a href="/pools/pool-000"`},
+		"sequences": {"ListSequences", `class="name"><a href="/pools/pool-000"`, `class="name"><a href="/sequences/sequence-000"`},
 	}
 	for name, tt := range failing {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestPaging(t *testing.T) {
 	for _, list := range []string{"pools", "sequences"} {
 		row := regexp.MustCompile(`class="name">(?:<a[^>]*>)?(` + strings.TrimSuffix(list, "s") + `-\d+)`)
 		seen := map[string]int{}
-		pages, path := 0, "/"
+		pages, path := 0, "/"+list
 		for path != "" {
 			page := s.page(path)
 			for _, m := range row.FindAllStringSubmatch(page, -1) {
@@ -226,17 +226,6 @@ func TestPaging(t *testing.T) {
 			}
 		}
 	}
-	first := link.FindAllStringSubmatch(s.page("/"), -1)
-	poolsOn, sequencesOn := strings.TrimPrefix(first[0][1], "/?"), strings.TrimPrefix(first[1][1], "/?")
-	both := s.page("/?limit=50&" + poolsOn + "&" + sequencesOn)
-	for _, want := range []string{
-		`href="/?limit=50&amp;` + sequencesOn + `">First pools`, `href="/?limit=50&amp;` + poolsOn + `">First sequences`,
-		"pool-025", "sequence-025", "sequence-059",
-	} {
-		if !strings.Contains(both, want) {
-			t.Errorf("the page misses %s", want)
-		}
-	}
 }
 
 // What an address holds is checked before it gets near an engine.
@@ -244,13 +233,13 @@ func TestAddressesThatAreNotOurs(t *testing.T) {
 	s := newSystem(t, nil, viewer)
 	s.fill(1)
 	for _, query := range []string{"pools_after=%00", "pools_after=pool-000", "pools_after=%FF", "pools_after=" + strings.Repeat("x", 5000)} {
-		page := s.page("/?" + query)
-		if !strings.Contains(page, "no cursor of this list") || !strings.Contains(page, `<a href="/">Try again</a>`) || !strings.Contains(page, "sequence-000") {
-			t.Errorf("?%.40s: the panel should say so and the other stand:\n%s", query, page)
+		page := s.page("/pools?" + query)
+		if !strings.Contains(page, "no cursor of this list") || !strings.Contains(page, `<a href="/pools">Try again</a>`) {
+			t.Errorf("?%.40s: the panel should say so:\n%s", query, page)
 		}
 	}
 	for _, query := range []string{"limit=0", "limit=1000000", "limit=x", "utm_source=mail", "%zz", "a;b"} {
-		if page := s.page("/?" + query); !strings.Contains(page, "pool-000") {
+		if page := s.page("/pools?" + query); !strings.Contains(page, "pool-000") {
 			t.Errorf("?%s should be the first page", query)
 		}
 	}

@@ -41,7 +41,10 @@ func (d *dashboard) frame(r *http.Request, title string) templates.Frame {
 	if !ok {
 		return f
 	}
-	f.Who, f.Find = string(caller.Client), r.URL.Query().Get("q")
+	f.Who = string(caller.Client)
+	if r.URL.Path == "/find" { // elsewhere q is a filter
+		f.Find = r.URL.Query().Get("q")
+	}
 	if s, ok := signin.SessionOf(r.Context()); ok {
 		f.Who, f.SignOut = s.Name+" · "+string(s.Role), true
 	}

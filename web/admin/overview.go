@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"idpool/alloc"
 	"idpool/templates"
 	"idpool/web"
@@ -24,32 +22,6 @@ const (
 
 // panelTimeout is how long one panel may take, so that one that hangs leaves time for the others.
 const panelTimeout = 3 * time.Second
-
-func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
-	if err := web.RequireCaller(r); err != nil {
-		return nil, err
-	}
-	q := listQuery{values: r.URL.Query(), path: "/"}
-	return templates.Home(templates.Overview{
-		Frame:     d.liveFrame(r, "Overview"),
-		Pools:     d.pools(r, q),
-		Sequences: d.sequences(r, q),
-	}), nil
-}
-
-func (d *dashboard) pools(r *http.Request, q listQuery) templates.PoolsPanel {
-	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
-	defer cancel()
-	pools, next, err := d.svc.Pools(ctx, q.cursor(afterPool), q.limit())
-	if err != nil {
-		return templates.PoolsPanel{Failure: failure(r, err, q.again(afterPool, err))}
-	}
-	panel := templates.PoolsPanel{Paging: q.paging(afterPool, next)}
-	for _, p := range pools {
-		panel.Rows = append(panel.Rows, poolRow(ctx, p, d.now()))
-	}
-	return panel
-}
 
 func (d *dashboard) sequences(r *http.Request, q listQuery) templates.SequencesPanel {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
@@ -149,21 +121,25 @@ func poolRow(ctx context.Context, s alloc.PoolStatus, now time.Time) templates.P
 	return row
 }
 
-// poolMeter measures what is available against the target; where there is none against all that was ever seeded, or the low mark if
+// poolGauge measures what is available against the target; where there is none against all that was ever seeded, or the low mark if
 // that was fewer.
-func poolMeter(s alloc.PoolStatus, tone templates.Tone) templates.Meter {
+func poolGauge(s alloc.PoolStatus) (free, whole alloc.Count, label string) {
 	l := s.Level
-	whole, label := max(l.Seeded, l.Available), "%s of %s available"
+	words := "%s of %s available"
+	whole = max(l.Seeded, l.Available)
 	switch m := s.Pool.Config.Marks; {
 	case m.Target > 0:
-		whole, label = m.Target, "%s available, the target is %s"
+		whole, words = m.Target, "%s available, the target is %s"
 	case m.Low > whole:
-		whole, label = m.Low, "%s available, the low mark is %s"
+		whole, words = m.Low, "%s available, the low mark is %s"
 	}
-	return templates.Meter{
-		Value: strconv.FormatInt(int64(l.Available), 10), Max: strconv.FormatInt(max(1, int64(whole)), 10),
-		Label: fmt.Sprintf(label, grouped(l.Available), grouped(whole)), Tone: tone,
-	}
+	return l.Available, max(1, whole), fmt.Sprintf(words, grouped(l.Available), grouped(whole))
+}
+
+// poolMeter is poolGauge as a gauge.
+func poolMeter(s alloc.PoolStatus, tone templates.Tone) templates.Meter {
+	free, whole, label := poolGauge(s)
+	return templates.Meter{Value: strconv.FormatInt(int64(free), 10), Max: strconv.FormatInt(int64(whole), 10), Label: label, Tone: tone}
 }
 
 // refillNote says why the pool's generator can make no more, or why that is not known.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
 
 	"idpool/alloc"
 	"idpool/templates"
+	"idpool/web"
 	"idpool/web/admin/plan"
 )
 
@@ -87,8 +89,81 @@ func poolFacts(st alloc.PoolStatus) []templates.Fact {
 
 func poolAddress(name alloc.PoolName) string { return "/pools/" + url.PathEscape(string(name)) }
 
-// poolsPage is the list of pools.
+// The query of the list of pools.
+const (
+	queryPart  = "q"
+	queryState = "state"
+	queryOrder = "sort"
+)
+
+// poolsPage is the list of pools, by the board of the schedule's last run.
 func (d *dashboard) poolsPage(r *http.Request) (templ.Component, error) {
+	if err := web.RequireCaller(r); err != nil {
+		return nil, err
+	}
 	q := listQuery{values: r.URL.Query(), path: "/pools"}
-	return templates.Pools(templates.PoolsPage{Frame: d.liveFrame(r, "Pools"), Buttons: d.createButton(r, "pool"), Panel: d.pools(r, q)}), nil
+	query, fields := boardQuery(r, q)
+	p := templates.PoolsPage{
+		Frame: d.liveFrame(r, "Pools"), Buttons: d.createButton(r, "pool"), Fields: fields, Clear: "/pools", Filtered: query.Text != "" || query.State != "",
+	}
+	p.Panel = d.poolsBy(r, query, q)
+	return templates.Pools(p), nil
+}
+
+// boardQuery is what the query asks for; what it does not know counts as not asked.
+func boardQuery(r *http.Request, q listQuery) (query alloc.BoardQuery, fields []templates.Field) {
+	v := filled(r)
+	query.Text = v.text(queryPart)
+	if len(query.Text) > maxPart {
+		query.Text = query.Text[:maxPart]
+	}
+	if state := v.text(queryState); slices.Contains(alloc.BoardStates(), state) {
+		query.State = state
+	}
+	query.Order = alloc.ByUrgency
+	if order := alloc.Order(v.text(queryOrder)); order == alloc.ByName || order == alloc.ByAvailable {
+		query.Order = order
+	}
+	states := [][2]string{{"", "any"}}
+	for _, s := range alloc.BoardStates() {
+		states = append(states, [2]string{s, s})
+	}
+	return query, []templates.Field{
+		textField(queryPart, "Part of the name", query.Text, ""),
+		choice(queryState, "State", "", query.State, states...),
+		choice(queryOrder, "Order", "", string(query.Order), [2]string{string(alloc.ByUrgency), "urgent first"}, [2]string{string(alloc.ByName), "name"}, [2]string{string(alloc.ByAvailable), "fewest available first"}),
+		choice(pageSize, "On a page", "", strconv.Itoa(q.limit()), [2]string{"25", "25"}, [2]string{"50", "50"}, [2]string{"100", "100"}),
+	}
+}
+
+// maxPart is the greatest length of a part of a name.
+const maxPart = 128
+
+// poolsBy is a page of the list. Without a board it is in the order of names, and all the same complete where pools are few.
+func (d *dashboard) poolsBy(r *http.Request, query alloc.BoardQuery, q listQuery) templates.LinesPanel {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	b, err := d.svc.Board(ctx)
+	if err != nil {
+		return templates.LinesPanel{Failure: failure(r, err, r.URL.RequestURI())}
+	}
+	pools, next, err := d.svc.PoolsBy(ctx, b, query, q.cursor(afterPool), q.limit())
+	if err != nil {
+		retry := r.URL.RequestURI()
+		if alloc.Is(err, alloc.CodeInvalidCursor) {
+			retry = with(r, afterPool, "")
+		}
+		return templates.LinesPanel{Failure: failure(r, err, retry)}
+	}
+	var panel templates.LinesPanel
+	for _, p := range pools {
+		panel.Rows = append(panel.Rows, poolLine(ctx, p, d.now()))
+	}
+	if q.cursor(afterPool) != "" {
+		panel.Paging.First = with(r, afterPool, "")
+	}
+	if next != "" {
+		panel.Paging.Next = with(r, afterPool, string(next))
+	}
+	return panel
 }

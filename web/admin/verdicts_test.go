@@ -1,0 +1,98 @@
+package admin
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/templates"
+)
+
+// linesOf writes findings in lines, as "tone word: subjects text [help]".
+func linesOf(f *findings) (lines []string) {
+	for _, v := range f.verdicts(templates.Verdict{Tone: templates.ToneGood, Word: "Healthy"}) {
+		var names []string
+		for _, l := range v.Of {
+			names = append(names, l.Text)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s [%s]", v.Tone, v.Word, strings.Join(names, ", "), v.Text, v.Help.Href))
+	}
+	return lines
+}
+
+func TestVerdictsOfPools(t *testing.T) {
+	pool := func(change func(*alloc.PoolOnBoard)) alloc.PoolOnBoard {
+		p := alloc.PoolOnBoard{Pool: "p", At: noon, State: alloc.PoolActive, Level: alloc.Level{Available: 500, Seeded: 1000, CountedAt: noon}}
+		change(&p)
+		return p
+	}
+	burning := []alloc.Burn{{Window: time.Hour, Span: time.Hour, Used: 100, PerHour: 100}}
+	for name, tt := range map[string]struct {
+		pool alloc.PoolOnBoard
+		want string
+	}{
+		"well":              {pool(func(*alloc.PoolOnBoard) {}), "good Healthy:   []"},
+		"damaged":           {pool(func(p *alloc.PoolOnBoard) { p.State = alloc.PoolDamaged }), "bad Damaged: p is damaged: nobody can claim from it until it is rebuilt. [/pools/p/rebuild]"},
+		"exhausted":         {pool(func(p *alloc.PoolOnBoard) { p.Level.Available = 0 }), "bad Exhausted: p has nothing left to claim. [/pools/p/seed]"},
+		"drained":           {pool(func(p *alloc.PoolOnBoard) { p.Level.Available, p.State = 0, alloc.PoolDraining }), "good Healthy:   []"},
+		"paused and empty":  {pool(func(p *alloc.PoolOnBoard) { p.Level.Available, p.State = 0, alloc.PoolPaused }), "good Healthy:   []"},
+		"runs out":          {pool(func(p *alloc.PoolOnBoard) { p.Burns = burning }), "bad Runs out: p is empty in 5 h. [/pools/p/seed]"},
+		"is filled in time": {pool(func(p *alloc.PoolOnBoard) { p.Burns, p.Filled = burning, true }), "good Healthy:   []"},
+		"runs out, dry":     {pool(func(p *alloc.PoolOnBoard) { p.Burns, p.Filled, p.Dry = burning, true, "all are made" }), "bad Runs out: p is empty in 5 h. Its generator can make no more: all are made. [/pools/p/seed]"},
+		"low":               {pool(func(p *alloc.PoolOnBoard) { p.Low = 600 }), "warn Low: p has 500 left, below its low mark of 600. [/pools/p/seed]"},
+		"refill failed":     {pool(func(p *alloc.PoolOnBoard) { p.Filled, p.Failed = true, "try again" }), "warn Refill: p lasts not known yet. Its refill failed: Try again. [/pools/p]"},
+		"not counted":       {pool(func(p *alloc.PoolOnBoard) { p.Level.CountedAt = noon.Add(-time.Hour) }), "warn Stale: p was last counted at 11:00:00 UTC. [/pools/p]"},
+	} {
+		var f findings
+		f.pools(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), alloc.Board{At: noon, Pools: []alloc.PoolOnBoard{tt.pool}}, nil, noon)
+		if got := strings.Join(linesOf(&f), "\n"); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestVerdictsOfSequences(t *testing.T) {
+	for name, tt := range map[string]struct {
+		q    alloc.SequenceOnBoard
+		want string
+	}{
+		"well":      {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 2, Left: 999}, "good Healthy:   []"},
+		"stopped":   {alloc.SequenceOnBoard{State: alloc.SequenceStopped}, "bad Stopped: s is stopped: its counter is missing or wrong, and nobody gets a number until it is rebuilt. [/sequences/s/rebuild]"},
+		"ended":     {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 1001}, "bad Ended: s has no number left; it ended at 1,000. [/sequences/s/edit]"},
+		"ends soon": {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 901, Left: 100, Burns: []alloc.Burn{{Window: time.Hour, Span: time.Hour, Used: 1, PerHour: 1}}}, "warn Ends soon: s reaches 1,000 on 3 December, in 4 d. [/sequences/s/edit]"},
+		"nearly":    {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 951, Left: 50}, "warn Ends soon: s has 50 numbers left of those up to 1,000. [/sequences/s/edit]"},
+	} {
+		var f findings
+		tt.q.Sequence, tt.q.At, tt.q.Start, tt.q.Limit = "s", noon, 1, 1000
+		f.sequences(alloc.Board{At: noon, Sequences: []alloc.SequenceOnBoard{tt.q}}, nil, noon)
+		if got := strings.Join(linesOf(&f), "\n"); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// What a thousand pools have in common is said in one line, the worst first.
+func TestVerdictsAreFew(t *testing.T) {
+	b := alloc.Board{At: noon}
+	for i := range 1000 {
+		p := alloc.PoolOnBoard{Pool: alloc.PoolName(fmt.Sprintf("p-%04d", i)), At: noon, State: alloc.PoolActive, Level: alloc.Level{Available: 5, Seeded: 10}, Low: 7}
+		if i >= 500 {
+			p.Level.Available = 0
+		}
+		b.Pools = append(b.Pools, p)
+	}
+	var f findings
+	f.schedule(alloc.Board{At: noon.Add(-time.Hour)}, noon)
+	f.pools(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), b, nil, noon)
+	want := []string{
+		"bad Exhausted: p-0500, p-0501, p-0502 and 497 more have nothing left to claim. [/pools?state=empty]",
+		"warn Schedule:  The schedule last ran 60 min ago, at 11:00:00 UTC: forecasts and counts are as of then. []",
+		"warn Low: p-0000, p-0001, p-0002 and 497 more are below their low mark. [/pools?state=low]",
+	}
+	if got := linesOf(&f); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+}
