@@ -5,11 +5,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -71,8 +74,24 @@ func (p *tab) comes(what, expression string) {
 	}
 }
 
-// press presses keys, wherever the focus is.
-func (p *tab) press(keys string) chromedp.Action[chromedp.Void] { return chromedp.KeyEvent(keys) }
+// press presses keys, wherever the focus is. As on a keyboard, what a page takes for itself is not typed: chromedp's own keys are.
+func (p *tab) press(keys string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for _, r := range keys {
+			events := kb.Encode(r)
+			if len(events) == 3 { // down, character, up
+				events[0].Text, events[0].UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+				events = slices.Delete(events, 1, 2)
+			}
+			for _, e := range events {
+				if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, *e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
 
 // tabTo presses the tabulator until an element has the focus, as somebody without a mouse does.
 func (p *tab) tabTo(selector string) {

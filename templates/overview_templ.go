@@ -64,7 +64,7 @@ func sequences(p SequencesPanel) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<section class=\"panel\" aria-labelledby=\"sequences\"><header><h2 id=\"sequences\">Sequences</h2><span class=\"sub\">position against their end</span></header>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<section class=\"panel\" id=\"live-sequences\" data-live aria-labelledby=\"sequences\"><header><h2 id=\"sequences\">Sequences</h2><span class=\"sub\">position against their end</span></header>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
