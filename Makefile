@@ -63,10 +63,10 @@ test-all:
 # SQLite is C turned into Go: the checks of its pointers, which -race turns on, only double the time.
 # A part of test-all, for whoever changes a page.
 .PHONY: test-browser
-test-browser: ## the dashboard in Chromium: accessibility, narrow screens, nothing against its security policy
+test-browser: ## the dashboard in Chromium: whole days of work with and without scripts and through the function, accessibility, narrow screens, weights
 	@.ci/tools browser
 	$(call say,the dashboard in Chromium)
-	go test -count=1 -timeout 15m -run 'Browser' ./local
+	go test -count=1 -timeout 15m -run 'Browser' ./local ./functions
 
 .PHONY: screenshots
 screenshots: ## the pictures of the README, of the sample data, light and dark
