@@ -42,6 +42,7 @@ type house struct {
 	mu    sync.Mutex
 	ahead time.Duration            // of the dashboard's clock
 	spoil func(body string) string // of the issuer's answers with a token; nil for not at all
+	tells func(body string) string // of what the issuer says of itself, likewise
 }
 
 type lockedBuffer struct {
@@ -114,10 +115,11 @@ func newHouse(t *testing.T, change func(*admin.Config)) *house {
 	return h
 }
 
-// spoiled spoils the answers with a token.
+// spoiled spoils the answers with a token, and what the issuer says of itself.
 func (h *house) spoiled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.spoil == nil || r.URL.Path != mockoidc.TokenEndpoint {
+		spoil := map[string]func(string) string{mockoidc.TokenEndpoint: h.spoil, mockoidc.DiscoveryEndpoint: h.tells}[r.URL.Path]
+		if spoil == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -125,7 +127,7 @@ func (h *house) spoiled(next http.Handler) http.Handler {
 		next.ServeHTTP(kept, r)
 		maps.Copy(w.Header(), kept.Header())
 		w.WriteHeader(kept.Code)
-		io.WriteString(w, h.spoil(kept.Body.String()))
+		io.WriteString(w, spoil(kept.Body.String()))
 	})
 }
 
