@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -62,9 +63,46 @@ type rule struct {
 	tone templates.Tone
 }
 
-// levelChart draws what was available over the span, with thresholds. Where it rises from one sample to the next, something was added.
+// maxMarks is how many marks a chart has at most: of more, those of which most was added.
+const maxMarks = 60
+
+// addedBetween is how many IDs were seeded or made from one sample to the next. What was seeded in all is what is available and what is not; what came
+// back from those who had it was there before.
+func addedBetween(one, next alloc.Sample) alloc.Count {
+	return max(0, next.Available+next.Used-one.Available-one.Used)
+}
+
+// marksOf are where IDs were added, each at the sample that shows it first. Over more than a day they say the day.
+func marksOf(shown []alloc.Sample, s span, y func(alloc.Count) string) (marks []templates.Event) {
+	layout := "15:04"
+	if s.until.Sub(s.from) > 24*time.Hour {
+		layout = "2 Jan 15:04"
+	}
+	var filled []int
+	for i := 1; i < len(shown); i++ {
+		if addedBetween(shown[i-1], shown[i]) > 0 {
+			filled = append(filled, i)
+		}
+	}
+	if len(filled) > maxMarks {
+		slices.SortStableFunc(filled, func(a, b int) int {
+			return cmp.Compare(addedBetween(shown[b-1], shown[b]), addedBetween(shown[a-1], shown[a]))
+		})
+		filled = filled[:maxMarks]
+		slices.Sort(filled)
+	}
+	for _, i := range filled {
+		p := shown[i]
+		marks = append(marks, templates.Event{
+			X: coordinate(s.at(p.At)), Y: y(p.Available), Text: fmt.Sprintf("%s added, %s UTC", grouped(addedBetween(shown[i-1], p)), p.At.UTC().Format(layout)),
+		})
+	}
+	return marks
+}
+
+// levelChart draws what was available over the span, with thresholds, and marks where something was added.
 func levelChart(title string, samples []alloc.Sample, s span, rules []rule) templates.Chart {
-	c := templates.Chart{Title: title, Head: []string{"Time, UTC", "Available", "Used since the one before"}}
+	c := templates.Chart{Title: title, Head: []string{"Time, UTC", "Available", "Used since the one before", "Added since the one before"}}
 	if len(samples) < 2 {
 		c.Empty = "There are not enough samples yet: the schedule takes one each minute."
 		return c
@@ -80,13 +118,10 @@ func levelChart(title string, samples []alloc.Sample, s span, rules []rule) temp
 	y := func(n alloc.Count) string { return coordinate(chartHigh * (1 - share(n, top))) }
 	var line strings.Builder
 	shown := thinned(samples, 240)
-	for i, p := range shown {
-		x := coordinate(s.at(p.At))
-		line.WriteString(x + "," + y(p.Available) + " ")
-		if i > 0 && p.Available > shown[i-1].Available+top/50 {
-			c.Events = append(c.Events, templates.Event{X: x, Y: y(p.Available), Text: fmt.Sprintf("%s more at %s", grouped(p.Available-shown[i-1].Available), p.At.UTC().Format("15:04"))})
-		}
+	for _, p := range shown {
+		line.WriteString(coordinate(s.at(p.At)) + "," + y(p.Available) + " ")
 	}
+	c.Events = marksOf(shown, s, y)
 	c.Line = strings.TrimSpace(line.String())
 	first, last := coordinate(s.at(shown[0].At)), coordinate(s.at(shown[len(shown)-1].At))
 	c.Area = first + "," + coordinate(chartHigh) + " " + c.Line + " " + last + "," + coordinate(chartHigh)
@@ -99,7 +134,8 @@ func levelChart(title string, samples []alloc.Sample, s span, rules []rule) temp
 		}
 	}
 	c.Ticks = timeTicks(s)
-	c.Label = fmt.Sprintf("%s: %s at the beginning, %s at the end", title, grouped(samples[0].Available), grouped(samples[len(samples)-1].Available))
+	c.Label = fmt.Sprintf("%s: %s at the beginning, %s at the end, %s added", title, grouped(samples[0].Available), grouped(samples[len(samples)-1].Available),
+		grouped(addedBetween(samples[0], samples[len(samples)-1])))
 	c.Rows = chartRows(thinned(samples, 48))
 	return c
 }
@@ -107,11 +143,14 @@ func levelChart(title string, samples []alloc.Sample, s span, rules []rule) temp
 // chartRows are the samples as a table, the newest first.
 func chartRows(samples []alloc.Sample) (rows [][]string) {
 	for i := range slices.Backward(samples) {
-		used := ""
+		used, added := "", ""
 		if i > 0 {
 			used = grouped(max(0, samples[i].Used-samples[i-1].Used))
+			if n := addedBetween(samples[i-1], samples[i]); n > 0 {
+				added = grouped(n)
+			}
 		}
-		rows = append(rows, []string{samples[i].At.UTC().Format("2006-01-02 15:04"), grouped(samples[i].Available), used})
+		rows = append(rows, []string{samples[i].At.UTC().Format("2006-01-02 15:04"), grouped(samples[i].Available), used, added})
 	}
 	return rows
 }
