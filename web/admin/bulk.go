@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,6 @@ const (
 )
 
 const (
-	bulkPart   = "q" // part of a name, as in the list of pools
 	paramPools = "pools"
 )
 
@@ -70,7 +70,7 @@ func (s bulkStep) ask(r *http.Request) (templates.Form, error) {
 		Title: s.verb + " pools", Button: "Review pools", Back: "/pools",
 		Intro: fmt.Sprintf("Of the pools whose name contains the text, those that are %s are taken. The next page names each of them; nothing is done before it is confirmed.", s.from),
 		Groups: []templates.FieldGroup{{Fields: []templates.Field{
-			textField(bulkPart, "Part of the name", "", "Leave it empty for all pools."),
+			textField(queryPart, "Part of the name", "", "Leave it empty for all pools."),
 		}}},
 	}), nil
 }
@@ -84,7 +84,7 @@ func (s bulkStep) words(part string) string {
 }
 
 func (d *dashboard) proposeBulk(r *http.Request, s bulkStep) (proposal, error) {
-	part := filled(r).text(bulkPart)
+	part := filled(r).text(queryPart)
 	pools, err := d.barePools(r.Context())
 	if err != nil {
 		return proposal{}, err
@@ -220,4 +220,22 @@ var bulkReasons = map[alloc.Code]string{
 	alloc.CodeForbidden:       "You may not do this with it.",
 	alloc.CodePoolDeleted:     "It was deleted meanwhile.",
 	alloc.CodeVersionMismatch: "It was changed in this very moment; look at it, and make a new plan.",
+}
+
+// bulkButtons lead from the list of pools to the steps with many of them, with the part of the name that the list is filtered by. The steps choose by
+// state themselves, so they stand where the list does not choose by another.
+func (d *dashboard) bulkButtons(r *http.Request, query alloc.BoardQuery) (buttons []templates.Link) {
+	if d.readOnly || !may(r, alloc.ActionOperate, "*") {
+		return nil
+	}
+	for _, s := range bulkSteps {
+		if query.State == "" || query.State == string(s.from) {
+			q := url.Values{}
+			if query.Text != "" {
+				q.Set(queryPart, query.Text)
+			}
+			buttons = append(buttons, templates.Link{Text: s.verb + " pools", Href: address("/bulk/pools/"+s.segment, q)})
+		}
+	}
+	return buttons
 }

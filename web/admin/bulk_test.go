@@ -112,6 +112,25 @@ func TestABulkStepIsBounded(t *testing.T) {
 	}
 }
 
+func TestTheListLeadsToTheBulkSteps(t *testing.T) {
+	s, model := asOperator(t, 1)
+	for path, want := range map[string][]bool{"/pools": {true, true}, "/pools?q=a+b": {true, true}, "/pools?state=active": {true, false}, "/pools?state=paused": {false, true}, "/pools?state=low": {false, false}} {
+		page := s.page(path)
+		for i, step := range bulkSteps {
+			href := `href="/bulk/pools/` + step.segment
+			if strings.Contains(path, "q=") {
+				href += "?q=a&#43;b"
+			}
+			if strings.Contains(page, href) != want[i] && strings.Contains(page, strings.ReplaceAll(href, "&#43;", "+")) != want[i] {
+				t.Errorf("%s: leads to %s: want %t", path, step.segment, want[i])
+			}
+		}
+	}
+	if page := newSystem(t, model, viewer).page("/pools"); strings.Contains(page, "/bulk/") {
+		t.Error("who may only look is led to a step")
+	}
+}
+
 // One pool that fails stops no other.
 func TestOnePoolThatFailsStopsNoOther(t *testing.T) {
 	_, model := asOperator(t, 3)

@@ -104,7 +104,7 @@ func (d *dashboard) poolsPage(r *http.Request) (templ.Component, error) {
 	q := listQuery{values: r.URL.Query(), path: "/pools"}
 	query, fields := boardQuery(r, q)
 	p := templates.PoolsPage{
-		Frame: d.liveFrame(r, "Pools"), Buttons: d.createButton(r, "pool"), Fields: fields, Clear: "/pools", Filtered: query.Text != "" || query.State != "",
+		Frame: d.liveFrame(r, "Pools"), Buttons: append(d.createButton(r, "pool"), d.bulkButtons(r, query)...), Fields: fields, Clear: "/pools", Filtered: query.Text != "" || query.State != "",
 	}
 	p.Panel = d.poolsBy(r, query, q)
 	return templates.Pools(p), nil
