@@ -40,6 +40,10 @@ type Credential struct {
 	Expires     time.Time // zero for never
 	Revoked     time.Time // zero if it is not
 
+	// LastUsed is when it was last used, as far as is known: up to two times UsedEvery before, and earlier where that could not be kept. Zero for
+	// never, or not since it is kept. It is the Service's to set where one is read, and no Store's.
+	LastUsed time.Time
+
 	Hash          string    // of the secret: SHA-256 in hexadecimal
 	Rotated       time.Time // when Hash was made
 	RotatedFor    Token     // the intent of the request that made Hash, so that a repeat of it is known; "" for none

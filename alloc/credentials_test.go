@@ -83,6 +83,7 @@ func TestACredentialIsMadeOnceAndShownWithoutItsHashes(t *testing.T) {
 	if id, ok := secret.Credential(); !ok || id != c.ID || !o.works(t, secret) {
 		t.Errorf("its secret is %s", secret)
 	}
+	want.LastUsed = o.clock.Now() // just now, to see that it works
 	read, err := o.Credential(o.ctx, c.ID)
 	if diff := cmp.Diff(want, read); diff != "" || err != nil {
 		t.Errorf("read again (-want +got): %v\n%s", err, diff)

@@ -51,6 +51,7 @@ type Service struct {
 	quotas   *quotas
 	cursors  *cursors
 	verified *verified
+	uses     *uses
 	encoders map[string]Encoder
 	queue    Queue
 	old      Old
@@ -83,7 +84,7 @@ func NewService(c Config) (*Service, error) {
 	}
 	return &Service{
 		sessionIdle: idle, sessionLifetime: lifetime,
-		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log, ended: c.Ended,
+		store: c.Store, now: c.Now, verified: newVerified(c.VerifyFor), uses: &uses{}, encoders: maps.Clone(c.Encoders), queue: c.Queue, old: c.Old, log: c.Log, ended: c.Ended,
 		segments: newSegments(c.Store, c.Now), quotas: newQuotas(c.Store, c.Now), cursors: &cursors{store: c.Store},
 	}, nil
 }

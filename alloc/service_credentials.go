@@ -64,7 +64,12 @@ func (s *Service) Credential(ctx context.Context, id CredentialID) (Credential, 
 		return Credential{}, err
 	}
 	c, err := s.store.Credential(ctx, id)
-	return c.public(), err
+	if err != nil {
+		return Credential{}, err
+	}
+	found := []Credential{c.public()}
+	err = s.withUses(ctx, found)
+	return found[0], err
 }
 
 // Credentials returns at most limit, 1 to 100, without their hashes, from the cursor on; next is what to give to go on, ""
@@ -79,6 +84,9 @@ func (s *Service) Credentials(ctx context.Context, c Cursor, limit int) (credent
 	credentials, next, err = paged(ctx, s, listCredentials, c, limit, read, func(c Credential) string { return string(c.ID) })
 	for i := range credentials {
 		credentials[i] = credentials[i].public()
+	}
+	if err == nil {
+		err = s.withUses(ctx, credentials)
 	}
 	return credentials, next, err
 }

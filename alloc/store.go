@@ -264,6 +264,13 @@ type Credentials interface {
 	// ListCredentials returns at most limit, in the order of their IDs, after the ID given.
 	ListCredentials(ctx context.Context, after CredentialID, limit int) ([]Credential, error)
 
+	// UseCredential keeps that the credential was used at the time, unless a later use is kept, or one at most UsedEvery before: then it
+	// changes nothing. What is kept is never lowered, nor lost by a change of the credential. Of an ID that is no credential's it says nothing to anybody.
+	UseCredential(ctx context.Context, id CredentialID, at time.Time) error
+
+	// CredentialUses returns what UseCredential has kept of each, in the order of the IDs, at most 100; zero for none.
+	CredentialUses(ctx context.Context, ids []CredentialID) ([]time.Time, error)
+
 	// TakeQuota takes up to n of what the credential may use in the hour that begins at hour, of which there is limit in
 	// all, and returns how many it got: 0 to n. Together all calls for an hour never get more than limit. What a call
 	// with an unknown outcome took is lost to that hour.

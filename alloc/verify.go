@@ -14,7 +14,8 @@ const MaxVerifyFor = time.Minute
 
 // Verify says whose secret it is: CodeUnauthenticated for one that is not known, has expired or was revoked. What the
 // caller is good for ends at its Expires, which for a secret that has been rotated is the end of the overlap. A Store
-// that does not answer is no refusal: its error is returned. It needs no caller.
+// that does not answer is no refusal: its error is returned. It needs no caller. That the credential was used is kept, at most once in UsedEvery; see
+// Credential.LastUsed.
 func (s *Service) Verify(ctx context.Context, secret string) (Caller, error) {
 	id, ok := Secret(secret).Credential()
 	if !ok {
@@ -35,6 +36,7 @@ func (s *Service) Verify(ctx context.Context, secret string) (Caller, error) {
 		return Caller{}, err
 	}
 	s.verified.keep(hash, c, now, turn)
+	s.used(ctx, id, now)
 	return c, nil
 }
 

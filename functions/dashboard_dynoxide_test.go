@@ -45,6 +45,9 @@ func (p *person) confirm(path string) (to string) {
 func (s *system) atTheDashboard(t *testing.T) {
 	call(t, s.admin, 201, httpEvent("PUT", path("pools/by-hand"), `{}`))
 	call(t, s.admin, 200, httpEvent("POST", path("pools/by-hand/seed"), `{"ids": ["A", "B", "C", "D"]}`))
+	for _, client := range []string{"by-hand-1", "by-hand-2"} { // a list of several is read in parts of many
+		call(t, s.admin, 201, httpEvent("POST", path("credentials"), `{"client": "`+client+`", "scopes": ["read:*"]}`))
+	}
 	p := s.administrator(t)
 	for _, page := range []string{"/", "/pools", "/pools/by-hand", "/sequences", "/jobs", "/audit", "/credentials"} {
 		p.send(200, "GET", page, "")

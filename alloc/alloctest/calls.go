@@ -87,6 +87,11 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			return err
 		},
 		"ListCredentials": func(ctx context.Context) error { _, err := s.ListCredentials(ctx, "", 10); return err },
+		"UseCredential":   func(ctx context.Context) error { return s.UseCredential(ctx, "late22222222", time.Unix(1<<31, 0)) },
+		"CredentialUses": func(ctx context.Context) error {
+			_, err := s.CredentialUses(ctx, []alloc.CredentialID{"late22222222"})
+			return err
+		},
 		"TakeQuota": func(ctx context.Context) error {
 			_, err := s.TakeQuota(ctx, "late22222222", time.Unix(0, 0), 1, 10)
 			return err

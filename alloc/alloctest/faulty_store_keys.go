@@ -61,6 +61,17 @@ func (f *Faulty) ListCredentials(ctx context.Context, after alloc.CredentialID, 
 	return call(ctx, f, "ListCredentials", func() ([]alloc.Credential, error) { return f.store.ListCredentials(ctx, after, limit) })
 }
 
+// UseCredential implements alloc.Credentials.
+func (f *Faulty) UseCredential(ctx context.Context, id alloc.CredentialID, at time.Time) error {
+	_, err := call(ctx, f, "UseCredential", func() (struct{}, error) { return struct{}{}, f.store.UseCredential(ctx, id, at) })
+	return err
+}
+
+// CredentialUses implements alloc.Credentials.
+func (f *Faulty) CredentialUses(ctx context.Context, ids []alloc.CredentialID) ([]time.Time, error) {
+	return call(ctx, f, "CredentialUses", func() ([]time.Time, error) { return f.store.CredentialUses(ctx, ids) })
+}
+
 // TakeQuota implements alloc.Credentials.
 func (f *Faulty) TakeQuota(ctx context.Context, id alloc.CredentialID, hour time.Time, n, limit alloc.Count) (alloc.Count, error) {
 	return call(ctx, f, "TakeQuota", func() (alloc.Count, error) { return f.store.TakeQuota(ctx, id, hour, n, limit) })

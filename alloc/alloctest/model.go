@@ -36,6 +36,7 @@ type tables struct {
 
 	kept        map[string]keyed[alloc.Kept] // by the key's hash
 	credentials map[alloc.CredentialID]alloc.Credential
+	uses        map[alloc.CredentialID]time.Time
 	quotas      map[modelHour]alloc.Count // what was taken of them
 	secret      []byte                    // nil before the first call
 	sessions    map[alloc.SessionID]modelSession
@@ -66,6 +67,7 @@ func NewModel(now func() time.Time) *Model {
 
 		kept:        map[string]keyed[alloc.Kept]{},
 		credentials: map[alloc.CredentialID]alloc.Credential{},
+		uses:        map[alloc.CredentialID]time.Time{},
 		quotas:      map[modelHour]alloc.Count{},
 		sessions:    map[alloc.SessionID]modelSession{},
 		jobs:        map[alloc.JobID]*modelJob{},

@@ -103,3 +103,24 @@ func (m *Model) SharedSecret(ctx context.Context) (secret []byte, err error) {
 	})
 	return secret, err
 }
+
+// UseCredential implements alloc.Credentials.
+func (m *Model) UseCredential(ctx context.Context, id alloc.CredentialID, at time.Time) error {
+	return m.step(ctx, func(d *modelData) error {
+		if last, ok := d.uses[id]; !ok || at.Sub(last) > alloc.UsedEvery {
+			d.uses[id] = at
+		}
+		return nil
+	})
+}
+
+// CredentialUses implements alloc.Credentials.
+func (m *Model) CredentialUses(ctx context.Context, ids []alloc.CredentialID) (last []time.Time, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		for _, id := range ids {
+			last = append(last, d.uses[id])
+		}
+		return nil
+	})
+	return last, err
+}

@@ -32,7 +32,7 @@ func (d *tables) clone() tables {
 	c.jobs = cloned(d.jobs, (*modelJob).clone)
 	c.samples = cloned(d.samples, maps.Clone[minutes])
 	c.claims, c.leases, c.kept = maps.Clone(d.claims), maps.Clone(d.leases), maps.Clone(d.kept)
-	c.credentials, c.quotas = maps.Clone(d.credentials), maps.Clone(d.quotas)
+	c.credentials, c.quotas, c.uses = maps.Clone(d.credentials), maps.Clone(d.quotas), maps.Clone(d.uses)
 	c.sessions = maps.Clone(d.sessions)
 	c.refills, c.rebuilds, c.board = maps.Clone(d.refills), maps.Clone(d.rebuilds), d.board
 	c.trail = modelTrail{

@@ -70,6 +70,7 @@ func suite() []area {
 		{"SettlingFaults", settleFaultCases},
 		{"Seconds", secondCases},
 		{"Credentials", credentialCases},
+		{"Uses", useCases},
 		{"Sessions", sessionCases},
 		{"Quota", quotaCases},
 		{"Jobs", jobCases},

@@ -41,6 +41,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"way back":           {freeRow, 1, "SEARCH ids USING INTEGER PRIMARY KEY (rowid=?)"},
 		"walk":               {walkIDs, 3, "SEARCH i USING INDEX sqlite_autoindex_ids_1 (pool=? AND id>?)"},
 		"recent claims":      {recentRows, 2, "SEARCH i USING INDEX ids_taken (pool=?)"},
+		"use of credential":  {selectUse, 1, "SEARCH credential_uses USING PRIMARY KEY (id=?)"},
 		"kept answer":        {selectKept, 2, "SEARCH kept_keys USING INDEX sqlite_autoindex_kept_keys_1 (hash=?)"},
 		"expired answers":    {expireKeptKeys, 2, "SEARCH kept_keys USING INDEX kept_keys_expires (expires<?)"},
 		"session":            {selectSession, 2, "SEARCH sessions USING PRIMARY KEY (id=?)"},

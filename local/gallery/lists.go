@@ -183,7 +183,7 @@ func credentials(s sample) templ.Component {
 			row := templates.CredentialRow{
 				Client: s.name("shop-eu", n), Href: Prefix, Description: s.text("the shops of Europe"),
 				Scopes:  []string{"claim:" + s.name("voucher-spring", n), "lease:*", "read:*"},
-				Created: at("09:00:00"), Expires: at("23:59:59"), State: of(n, tones...),
+				Created: at("09:00:00"), Used: at("13:55:00"), Expires: at("23:59:59"), State: of(n, tones...),
 			}
 			if n == 1 {
 				row.Expires = templates.Time{Text: "never"}

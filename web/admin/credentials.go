@@ -45,7 +45,7 @@ func (d *dashboard) credentialsPage(r *http.Request) (templ.Component, error) {
 	for _, c := range found {
 		p.Rows = append(p.Rows, templates.CredentialRow{
 			Client: string(c.Client), Href: credentialAddress(c.ID), Description: c.Description, Scopes: scopeWords(c.Scopes), State: credentialState(c, d.now()),
-			Expires: ends(c.Expires, d.now()), Created: clock(c.Created, d.now()),
+			Expires: ends(c.Expires, d.now()), Created: clock(c.Created, d.now()), Used: ends(c.LastUsed, d.now()),
 		})
 	}
 	return templates.Credentials(p), nil
@@ -112,6 +112,11 @@ func credentialFacts(c alloc.Credential, now time.Time) []templates.Fact {
 		fact("Created", c.Created), fact("Secret made", c.Rotated), fact("Secret before works until", c.PreviousUntil), fact("Expires", c.Expires), fact("Revoked", c.Revoked),
 		{Term: "Version", Value: strconv.FormatInt(int64(c.Version), 10)},
 	}
+	used := templates.Fact{Term: "Last used", Value: "never, as far as is known"}
+	if !c.LastUsed.IsZero() {
+		used = templates.Fact{Term: "Last used", Time: clock(c.LastUsed, now), Note: "or some minutes later"}
+	}
+	facts = append(facts, used)
 	if c.Expires.IsZero() {
 		facts = append(facts, templates.Fact{Term: "Expires", Value: "never"})
 	}

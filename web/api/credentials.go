@@ -56,6 +56,7 @@ type credentialAnswer struct {
 	Rotated     time.Time          `json:"rotated_at,omitzero"`     // when its secret was made
 	Previous    time.Time          `json:"previous_until,omitzero"` // how long the secret before works
 	Revoked     time.Time          `json:"revoked_at,omitzero"`
+	LastUsed    time.Time          `json:"last_used_at,omitzero"` // to some minutes
 
 	// The secret, in the answer that makes it and never again: where a repeat of that would have it, withheld says so.
 	Secret   string `json:"secret,omitzero"`
@@ -65,7 +66,7 @@ type credentialAnswer struct {
 func newCredentialAnswer(c alloc.Credential) credentialAnswer {
 	a := credentialAnswer{
 		ID: c.ID, Client: c.Client, Description: c.Description, Scopes: make([]string, len(c.Scopes)), Quota: c.Quota, Version: c.Version,
-		Created: utc(c.Created), Expires: utc(c.Expires), Rotated: utc(c.Rotated), Previous: utc(c.PreviousUntil), Revoked: utc(c.Revoked),
+		Created: utc(c.Created), Expires: utc(c.Expires), Rotated: utc(c.Rotated), Previous: utc(c.PreviousUntil), Revoked: utc(c.Revoked), LastUsed: utc(c.LastUsed),
 	}
 	for i, s := range c.Scopes {
 		a.Scopes[i] = s.String()
@@ -166,6 +167,7 @@ var credentialColumns = []column[credentialAnswer]{
 	{"rotated_at", func(c credentialAnswer) string { return when(c.Rotated) }},
 	{"previous_until", func(c credentialAnswer) string { return when(c.Previous) }},
 	{"revoked_at", func(c credentialAnswer) string { return when(c.Revoked) }},
+	{"last_used_at", func(c credentialAnswer) string { return when(c.LastUsed) }},
 }
 
 func (a api) listCredentials(ctx context.Context, q request) (answer, error) {

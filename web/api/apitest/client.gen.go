@@ -582,7 +582,7 @@ type CountRequest struct {
 	Why *Why `json:"why,omitempty"`
 }
 
-// Credential Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","description":"web shop","id":"k3v7qmd2xw5a","quota":100000,"scopes":["claim:vouchers"],"version":1}
+// Credential Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","description":"web shop","id":"k3v7qmd2xw5a","last_used_at":"2026-11-30T08:15:00Z","quota":100000,"scopes":["claim:vouchers"],"version":1}
 type Credential struct {
 	// Client 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
 	//
@@ -604,6 +604,10 @@ type Credential struct {
 	//
 	// Examples: k3v7qmd2xw5a
 	ID CredentialID `json:"id"`
+
+	// LastUsedAt When it was last used, as far as is known: it may have been used up to ten minutes later, and longer where that could not be kept. Absent of one that
+	// was never used, and in the answer to a change.
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 
 	// PreviousUntil How long the secret before works, at most until the credential ends.
 	PreviousUntil *time.Time `json:"previous_until,omitempty"`
@@ -677,6 +681,10 @@ type CredentialWithSecret struct {
 	//
 	// Examples: k3v7qmd2xw5a
 	ID CredentialID `json:"id"`
+
+	// LastUsedAt When it was last used, as far as is known: it may have been used up to ten minutes later, and longer where that could not be kept. Absent of one that
+	// was never used, and in the answer to a change.
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 
 	// PreviousUntil How long the secret before works, at most until the credential ends.
 	PreviousUntil *time.Time `json:"previous_until,omitempty"`
