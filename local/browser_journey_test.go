@@ -212,9 +212,12 @@ func (j *journey) trail() {
 	})
 	j.follow(`main a[href="/audit"]`)
 	j.exported([]taken{
-		{"pool.open-seed", "pool/voucher-spring", "the spring campaign"}, {"pool.check-seed", "pool/voucher-spring", "the spring campaign"},
-		{"pool.start-seed", "pool/voucher-spring", "they are the right ones"}, {"pool.done-seed", "pool/voucher-spring", ""},
-		{"sequence.apply-rebuild", "sequence/order", "the plan is above all that is known"}, {"pool.audit", "pool/voucher-spring", "after the rebuild"},
+		{"pool.open-seed", "pool/voucher-spring", "the spring campaign"},
+		{"pool.check-seed", "pool/voucher-spring", "the spring campaign"},
+		{"pool.start-seed", "pool/voucher-spring", "they are the right ones"},
+		{"pool.done-seed", "pool/voucher-spring", ""},
+		{"sequence.apply-rebuild", "sequence/order", "the plan is above all that is known"},
+		{"pool.audit", "pool/voucher-spring", "after the rebuild"},
 	})
 }
 

@@ -30,7 +30,7 @@ func TestAnswersAreCompressedForWhoTakesThat(t *testing.T) {
 			h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html; charset=utf-8")
 				w.Header().Set("ETag", `"7"`)
-				io.WriteString(w, c.body) //nolint:errcheck // it writes to memory
+				io.WriteString(w, c.body)
 			})
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 			if c.accept != "" {
