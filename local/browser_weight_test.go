@@ -5,11 +5,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"idpool/alloc"
+	"idpool/infra/sql"
+	"idpool/web/api"
 )
 
 // What pages may weigh on the wire, with their headers.
@@ -90,15 +96,57 @@ func heavy(all []loaded, most int) (faults []string) {
 	return faults
 }
 
+// aHundredPools plays a day of a hundred pools, an hour a step, so that each has a line of its level to show.
+func aHundredPools(t testing.TB, dir string) {
+	t.Helper()
+	now := time.Now().Add(-24 * time.Hour)
+	clock := func() time.Time { return now }
+	store, err := sql.OpenSQLite(t.Context(), sql.Config{Path: filepath.Join(dir, sqliteFile), Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	svc, err := alloc.NewService(alloc.Config{Store: store, Now: clock, Encoders: api.Encoders(), Log: api.LogCodec()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := alloc.WithCaller(t.Context(), alloc.Caller{Client: "shop-eu", Scopes: alloc.AllScopes()})
+	pool := func(n int) alloc.PoolName {
+		return alloc.PoolName(fmt.Sprintf("team-%d.vouchers-%s-%d", n%7, []string{"spring", "summer", "autumn"}[n%3], n*7919%100000))
+	}
+	for n := range 100 {
+		if _, _, err := svc.CreatePool(ctx, pool(n), alloc.PoolConfig{Description: fmt.Sprintf("codes of campaign %d, imported by hand", n*31)}); err != nil {
+			t.Fatal(err)
+		}
+		var entries []alloc.SeedEntry
+		for i := range 100 + n {
+			entries = append(entries, alloc.SeedEntry{Line: i + 1, Raw: fmt.Sprintf("C-%d-%d", n, i)})
+		}
+		if _, err := svc.Seed(ctx, alloc.SeedRequest{Pool: pool(n), Entries: entries}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for hour := range 24 {
+		for n := range 100 {
+			if count := alloc.Count((n + hour*(n%5+1)) % 4); count > 0 {
+				if _, err := svc.Claim(ctx, alloc.ClaimRequest{Pool: pool(n), Count: count}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, err := svc.Tend(ctx); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
+	}
+}
+
 // TestBrowserLoadsLittle weighs the first page that somebody sees, and a page with a hundred pools.
 func TestBrowserLoadsLittle(t *testing.T) {
-	s := newSite(t, nil)
+	dir := t.TempDir()
+	aHundredPools(t, dir)
+	s := newSite(t, func(c *settings) { c.demo, c.data = false, dir })
 	p := s.signedIn(t, newBrowser(t))
-	for n := range 100 {
-		pool := fmt.Sprintf("/v1/pools/team-%d.vouchers-%s-%d", n%7, []string{"spring", "summer", "autumn"}[n%3], n*7919%100000)
-		s.make(t, 201, "PUT", pool, fmt.Sprintf(`{"description": "codes of campaign %d, imported by hand", "max_batch": %d}`, n*31, 10+n))
-		s.make(t, 200, "POST", pool+"/seed", fmt.Sprintf(`{"ids": ["A-%d", "B-%d", "C-%d"]}`, n, n*3, n*5))
-	}
 	for _, page := range []struct {
 		address string
 		most    int
@@ -109,7 +157,7 @@ func TestBrowserLoadsLittle(t *testing.T) {
 			t.Errorf("%s: %s", page.address, fault)
 		}
 	}
-	if rows := value[int](p, `document.querySelectorAll("main tbody tr").length`); rows != 100 {
-		t.Errorf("the page has %d pools", rows)
+	if rows, lines := value[int](p, `document.querySelectorAll("main tbody tr").length`), value[int](p, `document.querySelectorAll("main svg.spark").length`); rows != 100 || lines != 100 {
+		t.Errorf("the page has %d pools with %d lines of their levels, want 100", rows, lines)
 	}
 }
