@@ -113,7 +113,7 @@ type RebuildPlan struct {
 
 // Evidence is what a Store knows of where a sequence stands, beside its ledger.
 type Evidence struct {
-	Sequence   Sequence // state, version and configuration: of the head, where there is one, else of the copy
+	Sequence   Sequence // state, version and configuration: of the head, where there is one, else of the copy, which knows of each pause
 	Counter    bool     // the head is there and whole: Sequence.Next and Epoch are its own
 	Configured bool     // there is a head or a copy: Sequence.Config is known
 	Marked     bool

@@ -1,6 +1,7 @@
 package alloc_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -220,4 +221,84 @@ func TestTheScheduleRebuildsWhateverFails(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A paused sequence stays paused whatever becomes of its counter: the schedule tells of it, once, and does nothing to it; a rebuild that somebody asks for
+// leaves it paused; and whoever resumes it without that opens nothing.
+func TestAPausedSequenceStaysPausedWhateverBecomesOfItsCounter(t *testing.T) {
+	for what, harm := range map[string]func(w *wreck){
+		"behind": func(w *wreck) { w.model.SetCounter(orders, 5) },
+		"lost":   func(w *wreck) { w.model.DropCounter(orders) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newAuto(t, alloc.SequenceConfig{ResumeShare: 100})
+			var told []alloc.Stop
+			s, err := alloc.NewService(alloc.Config{Store: w.store, Now: w.clock.Now, Stopped: func(_ context.Context, s alloc.Stop) { told = append(told, s) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Service = s
+			w.lease(100)
+			w.tend()
+			if _, err := w.SetSequenceState(w.ctx, orders, 0, alloc.SequencePaused); err != nil {
+				t.Fatal(err)
+			}
+			harm(w)
+			for range 10 {
+				r := w.tend()
+				if q := r.Sequences[0]; !q.Faulty() || q.Left != 0 || q.Next != 0 || len(r.Rebuilds) != 0 {
+					t.Fatalf("the schedule tells of it as %+v, and rebuilds %+v; want it faulty, and nothing rebuilt", q, r.Rebuilds)
+				}
+				w.wantState(alloc.SequencePaused)
+				w.clock.Advance(time.Hour)
+			}
+			if len(told) != 1 || told[0].Paused != (what == "behind") {
+				t.Errorf("told %+v, want it once", told)
+			}
+			w.apply(w.plan(alloc.RebuildRequest{}).Plan.ID)
+			w.resume(10, alloc.RebuildDone)
+			w.tend()
+			w.wantState(alloc.SequencePaused)
+			if _, err := w.SetSequenceState(w.ctx, orders, 0, alloc.SequenceActive); err != nil {
+				t.Fatal(err)
+			}
+			w.lease(1)
+		})
+	}
+}
+
+func TestAPausedSequenceWhoseCounterIsBehindOpensNothingWhenItIsResumed(t *testing.T) {
+	w := newWreck(t, alloc.SequenceConfig{})
+	w.lease(100)
+	w.watch()
+	must(t, w.model.SetSequenceState, orders, alloc.SequencePaused)
+	w.model.SetCounter(orders, 5)
+	w.tend()
+	_, err := w.SetSequenceState(w.ctx, orders, 0, alloc.SequenceActive)
+	wantCode(t, err, alloc.CodeSequenceStopped)
+	w.wantState(alloc.SequenceStopped)
+	w.wantRefused(alloc.CodeSequenceStopped)
+}
+
+// The same through a rebuild that was applied and given up: the sequence is stopped, and paused when the next one has ended.
+func TestAPausedSequenceIsPausedAgainAfterASecondRebuild(t *testing.T) {
+	w := newAuto(t, alloc.SequenceConfig{ResumeShare: 100})
+	w.lease(100)
+	w.watch()
+	must(t, w.model.SetSequenceState, orders, alloc.SequencePaused)
+	w.model.SetCounter(orders, 5)
+	applied := w.apply(w.plan(alloc.RebuildRequest{}).Plan.ID)
+	w.plan(alloc.RebuildRequest{Replaces: applied.Plan.ID})
+	if _, err := w.CancelRebuild(w.ctx, orders); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(alloc.SequenceStopped)
+	for range 3 {
+		w.tend()
+		w.clock.Advance(time.Hour)
+		w.wantState(alloc.SequenceStopped)
+	}
+	w.apply(w.plan(alloc.RebuildRequest{}).Plan.ID)
+	w.resume(10, alloc.RebuildDone)
+	w.wantState(alloc.SequencePaused)
 }

@@ -52,7 +52,25 @@ func (b rebuilding) freeze(ctx context.Context, r Rebuild) (was SequenceState, e
 		}
 		q, err = b.store.Freeze(ctx, r.Sequence, r.ID)
 	}
+	if err == nil && q.State == SequenceStopped {
+		paused, err := b.lostPaused(ctx, r.Sequence)
+		if err != nil || paused {
+			return SequencePaused, err
+		}
+	}
 	return stateBefore(q.State), err
+}
+
+// lostPaused reports whether the sequence has lost its counter while it was paused.
+func (b rebuilding) lostPaused(ctx context.Context, name SequenceName) (bool, error) {
+	e, err := b.store.Evidence(ctx, name)
+	return err == nil && !e.Counter && e.Sequence.State == SequencePaused, err
+}
+
+// staysPaused reports whether the sequence was paused when the rebuild began, and the rebuild was given up after it had put the counter
+// somewhere, or the sequence has stopped since: whoever rebuilds it again leaves it paused too.
+func (r Rebuild) staysPaused() bool {
+	return r.Was == SequencePaused && !r.Applied.IsZero() && r.Step != RebuildDone
 }
 
 // stateBefore is the state to go back to: one that was being resumed by a rebuild that is over served everybody as far as it knew.

@@ -181,6 +181,9 @@ func (b rebuilding) newRebuild(r Rebuild, asks RebuildRequest) Rebuild {
 	if b.auto {
 		to.Autos = append(to.Autos, at)
 	}
+	if r.staysPaused() {
+		to.Was, to.Applied = r.Was, r.Applied // it counts as applied itself: the sequence is closed until it was verified
+	}
 	to.request(asks)
 	return to.noting(at, "begun by %s", b.by)
 }

@@ -73,6 +73,7 @@ type Sequence struct {
 
 	Share   int   // of a resuming one: percent of the callers that are served
 	Rebuild JobID // of a frozen or resuming one: the rebuild that made it so
+	Behind  bool  // of a paused one, as Watch alone tells: its counter is not where it must be, and whoever resumes it makes it stop
 	Created time.Time
 }
 

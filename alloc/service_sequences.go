@@ -47,6 +47,9 @@ func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from 
 			}
 			defer after(name) // after a failure too: the outcome may be unknown
 			q, err := s.store.SetSequenceState(ctx, name, from, to)
+			if to == SequenceActive && err == nil {
+				return s.resumed(ctx, q)
+			}
 			if to != SequencePaused || !Is(err, CodeSequenceRebuilding) {
 				return q, err
 			}
@@ -55,6 +58,15 @@ func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from 
 			}
 			return s.store.SetSequenceState(ctx, name, from, to)
 		})
+}
+
+// resumed is a sequence that was just resumed: one whose counter is not where it must be stops again at once, before it serves anybody
+// that is not proven. Where that cannot be looked at now, the schedule looks.
+func (s *Service) resumed(ctx context.Context, q Sequence) (Sequence, error) {
+	if seen, err := s.store.Watch(ctx, q.Name); err == nil && seen.State == SequenceStopped {
+		return Sequence{}, q.stopped()
+	}
+	return q, nil
 }
 
 // Sequence returns a sequence with its position. Needs ActionRead.

@@ -47,10 +47,14 @@ type RefillStanding struct {
 type SequenceStanding struct {
 	Sequence SequenceName
 	State    SequenceState
+	Behind   bool   // see Sequence.Behind
 	Left     Count  // numbers
 	Next     Number // lowest that is not leased; 0 where the position is not to be trusted
 	Forecast Forecast
 }
+
+// Faulty reports whether its counter is lost or wrong: it is for a rebuild.
+func (s SequenceStanding) Faulty() bool { return s.State == SequenceStopped || s.Behind }
 
 // Runway is how long it lasts at the highest known rate; ok is false where it never ends or nothing is known.
 func (f Forecast) Runway() (left time.Duration, ok bool) {

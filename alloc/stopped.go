@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// Stop is that a sequence was met stopped: its counter is lost or wrong, and it hands out nothing until it is rebuilt.
+// Stop is that a sequence was met stopped: its counter is lost or wrong, and it hands out nothing until it is rebuilt. Or it is paused, and
+// would stop when it is resumed.
 type Stop struct {
 	Sequence SequenceName
+	Paused   bool
 	Reason   string // in words
 	Known    bool   // the counter can be read
 	Next     Number // where it stands; with Known
@@ -32,7 +34,7 @@ func (w *watched) Lease(ctx context.Context, o LeaseOrder) (Range, error) {
 	r, err := w.Store.Lease(ctx, o)
 	switch {
 	case Is(err, CodeSequenceStopped):
-		w.stopped(ctx, o.Sequence)
+		w.stopped(ctx, Stop{Sequence: o.Sequence})
 	case err == nil && !r.Replayed:
 		w.open(o.Sequence)
 	}
@@ -43,8 +45,8 @@ func (w *watched) Lease(ctx context.Context, o LeaseOrder) (Range, error) {
 func (w *watched) Watch(ctx context.Context, name SequenceName) (Sequence, error) {
 	q, err := w.Store.Watch(ctx, name)
 	switch {
-	case err == nil && q.State == SequenceStopped:
-		w.stopped(ctx, name)
+	case err == nil && (q.State == SequenceStopped || q.Behind):
+		w.stopped(ctx, Stop{Sequence: name, Paused: q.Behind})
 	case err == nil:
 		w.open(name)
 	}
@@ -57,18 +59,18 @@ func (w *watched) open(name SequenceName) {
 	delete(w.told, name)
 }
 
-func (w *watched) stopped(ctx context.Context, name SequenceName) {
+func (w *watched) stopped(ctx context.Context, s Stop) {
 	w.mu.Lock()
-	told := w.told[name]
-	w.told[name] = true
+	told := w.told[s.Sequence]
+	w.told[s.Sequence] = true
 	w.mu.Unlock()
 	if told {
 		return
 	}
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
-	s := Stop{Sequence: name, Reason: "its counter is lost or wrong, and what there is of it cannot be read at present"}
-	if e, err := w.Evidence(reading, name); err == nil {
+	s.Reason = "its counter is lost or wrong, and what there is of it cannot be read at present"
+	if e, err := w.Evidence(reading, s.Sequence); err == nil {
 		s.Reason, s.Known, s.Next = e.fault(), e.Counter, e.Sequence.Next
 	}
 	w.tell(ctx, s)

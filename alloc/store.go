@@ -175,7 +175,8 @@ type Sequences interface {
 
 	// Lease takes exactly o.Count consecutive numbers. A range that Lease has answered overlaps no other range that
 	// any Lease of the sequence ever answered, also when the counter was lost, set back or edited by hand: then
-	// CodeSequenceStopped, and the sequence stays stopped. CodeSequenceNotFound, CodeSequenceDeleted,
+	// CodeSequenceStopped, and the sequence stays stopped; one that was paused meanwhile stays paused, and the first lease after
+	// that stops it. CodeSequenceNotFound, CodeSequenceDeleted,
 	// CodeSequencePaused, CodeSequenceExhausted (with Remaining; nothing taken), CodeInvalidCount, CodeBusy. Numbers
 	// rise, but a failed call, a crash or a repeat may leave a gap.
 	//
@@ -184,7 +185,8 @@ type Sequences interface {
 	Lease(ctx context.Context, o LeaseOrder) (Range, error)
 
 	// Watch looks whether the counter is where it must be: there, whole, not below the highest lease in the ledger, proven or not, whose record is of
-	// the present epoch, and not below the high-water mark. If not, the sequence is stopped and returned as that: it is for a rebuild then. If
+	// the present epoch, and not below the high-water mark. If not, the sequence is stopped and returned as that: it is for a rebuild then. One that
+	// is paused serves nobody already, and stays paused: it is returned with Sequence.Behind. If
 	// so, the mark is raised to the position, and never lowered by anything. The mark is kept apart from counter and ledger. A Lease looks at it too: a range at or
 	// below the mark is never answered, and the sequence is stopped. Its cost is bounded whatever the ledger's length. CodeSequenceNotFound; of a deleted
 	// one, and one that a rebuild has frozen, nothing is looked at. It also keeps the copy of the configuration from which Restart makes a lost head anew.

@@ -37,10 +37,13 @@ func (b rebuilding) tend(ctx context.Context, q Sequence, r Rebuild) (Rebuild, e
 	case r.Step.Ended() && q.State != SequenceStopped:
 		return r, b.tidy(ctx, r)
 	case q.State == SequenceStopped && (r.Step.Ended() || r.Step == RebuildVerified || r.Step == RebuildResuming): // once more
-		if q.Config.AutoRebuild && r.mayBegin(b.now()) {
-			return b.beginAuto(ctx, q.Name)
+		if !q.Config.AutoRebuild || !r.mayBegin(b.now()) || r.staysPaused() {
+			return r, nil
 		}
-		return r, nil
+		if paused, err := b.lostPaused(ctx, q.Name); err != nil || paused { // it serves nobody, and nothing is gained
+			return r, err
+		}
+		return b.beginAuto(ctx, q.Name)
 	case r.Step == RebuildResuming && q.State == SequenceFrozen && (r.Auto || still): // the record says whom to serve
 		return r, b.serve(ctx, r)
 	case r.Auto:

@@ -83,6 +83,7 @@ func TestWhatAStopLogs(t *testing.T) {
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	LogStop(t.Context(), logger, alloc.Stop{Sequence: "s", Reason: "behind", Known: true, Next: 9007199254740993})
 	LogStop(t.Context(), logger, alloc.Stop{Sequence: "s", Reason: "lost"})
+	LogStop(t.Context(), logger, alloc.Stop{Sequence: "s", Reason: "behind", Paused: true})
 	var got []map[string]any
 	for line := range bytes.Lines(log.Bytes()) {
 		var e map[string]any
@@ -96,6 +97,7 @@ func TestWhatAStopLogs(t *testing.T) {
 	want := []map[string]any{
 		{"level": "WARN", "msg": said, "sequence": "s", "reason": "behind", "next": "9007199254740993"},
 		{"level": "WARN", "msg": said, "sequence": "s", "reason": "lost"},
+		{"level": "WARN", "msg": "the counter of a paused sequence is wrong, and it is to be rebuilt before it is resumed", "sequence": "s", "reason": "behind"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -92,13 +92,16 @@ func (m *Model) Watch(ctx context.Context, name alloc.SequenceName) (seen alloc.
 			seen = q.Sequence
 			return nil
 		}
-		if q.isBehind() {
+		behind := q.isBehind()
+		switch {
+		case behind && q.State != alloc.SequencePaused:
 			q.State, q.Share = alloc.SequenceStopped, 0
-		} else if q.State != alloc.SequenceStopped {
+		case !behind && q.State != alloc.SequenceStopped:
 			q.raiseMark(m.now())
 		}
 		q.copied = q.Epoch
 		seen = q.Sequence
+		seen.Behind = behind && q.State == alloc.SequencePaused
 		return nil
 	})
 	return seen, err

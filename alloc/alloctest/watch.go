@@ -1,10 +1,6 @@
 package alloctest
 
-import (
-	"fmt"
-
-	"idpool/alloc"
-)
+import "idpool/alloc"
 
 var watchCases = []testCase{
 	{"Watch of a healthy sequence changes nothing, and raises the mark to where it stands", func(w *world) {
@@ -37,26 +33,68 @@ var watchCases = []testCase{
 			w.lease(w.open(), leaseOrder(name, 1))
 		}
 	}},
-	{"C12 Watch stops a sequence whose counter is behind its leases, active, paused or at its start again", func(w *world) {
+	{"C12 Watch stops a sequence whose counter is behind its leases, or at its start again", func(w *world) {
 		for name, back := range map[alloc.SequenceName]alloc.Number{"start": 1, "inside": 15, "last": 30} {
-			for _, paused := range []bool{false, true} {
-				name := name + alloc.SequenceName(fmt.Sprintf("-%t", paused))
-				w.sequence(name, alloc.SequenceConfig{})
-				warm := w.open()
-				for range 3 {
-					w.lease(warm, leaseOrder(name, 10))
-				}
-				if paused {
-					w.setSequence(name, alloc.SequencePaused)
-				}
-				w.fixture.SetCounter(w.TB, name, back)
-				equal(w, w.watch(name).State, alloc.SequenceStopped, "state that Watch answers of "+string(name))
-				w.stopped(name, warm)
-				equal(w, w.watch(name).State, alloc.SequenceStopped, "state that Watch answers again")
-				_, err := w.open().SetSequenceState(w.Context(), name, 0, alloc.SequenceActive)
-				w.want(err, alloc.CodeSequenceStopped, "SetSequenceState of a sequence that Watch has stopped")
+			w.sequence(name, alloc.SequenceConfig{})
+			warm := w.open()
+			for range 3 {
+				w.lease(warm, leaseOrder(name, 10))
 			}
+			w.fixture.SetCounter(w.TB, name, back)
+			equal(w, w.watch(name).State, alloc.SequenceStopped, "state that Watch answers of "+string(name))
+			w.stopped(name, warm)
+			equal(w, w.watch(name).State, alloc.SequenceStopped, "state that Watch answers again")
+			_, err := w.open().SetSequenceState(w.Context(), name, 0, alloc.SequenceActive)
+			w.want(err, alloc.CodeSequenceStopped, "SetSequenceState of a sequence that Watch has stopped")
 		}
+	}},
+	{"C12 a paused sequence stays paused whatever its counter is; Watch says that it is behind, and the first lease after the pause stops it", func(w *world) {
+		for name, back := range map[alloc.SequenceName]alloc.Number{"start": 1, "inside": 15, "last": 30} {
+			warm := w.pausedBehind(name, back)
+			for range 2 {
+				q := w.watch(name)
+				equal(w, q.State, alloc.SequencePaused, "state that Watch answers of "+string(name))
+				equal(w, q.Behind, true, "Behind of "+string(name))
+				for _, s := range []alloc.Store{warm, w.open()} {
+					w.refuseLease(s, leaseOrder(name, 1), alloc.CodeSequencePaused, "Lease of "+string(name))
+				}
+			}
+			w.marked(name, 30)
+			w.fixture.SetCounter(w.TB, name, 31)
+			equal(w, w.watch(name).Behind, false, "Behind of one whose counter is where it must be")
+			w.fixture.SetCounter(w.TB, name, back)
+			w.setSequence(name, alloc.SequenceActive)
+			w.clock.Advance(stateDelay)
+			w.stopped(name, warm)
+		}
+	}},
+	{"C12 a paused sequence whose counter is behind is frozen as a paused one, and paused after its rebuild", func(w *world) {
+		warm := w.pausedBehind("s", 15)
+		equal(w, w.watch("s").Behind, true, "Behind")
+		equal(w, w.freeze(w.open(), "s", "rebuild").State, alloc.SequencePaused, "state before it was frozen")
+		_, err := w.open().Thaw(w.Context(), "s", "rebuild", alloc.SequencePaused, 0)
+		w.ok(err, "Thaw")
+		q := w.watch("s")
+		equal(w, q.State, alloc.SequencePaused, "state after it was frozen")
+		equal(w, q.Behind, true, "Behind after it was frozen")
+		w.refuseLease(warm, leaseOrder("s", 1), alloc.CodeSequencePaused, "Lease")
+	}},
+	{"C13 of a paused sequence that has lost its counter it stays known that it was paused", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		warm := w.open()
+		w.lease(warm, leaseOrder("s", 10))
+		w.watch("s")
+		w.setSequence("s", alloc.SequencePaused)
+		w.fixture.DropCounter(w.TB, "s")
+		for range 2 {
+			equal(w, w.watch("s").State, alloc.SequenceStopped, "state that Watch answers")
+			w.refuseLease(w.open(), leaseOrder("s", 1), alloc.CodeSequenceStopped, "Lease")
+			e := w.evidence("s")
+			equal(w, e.Counter, false, "Counter")
+			equal(w, e.Sequence.State, alloc.SequencePaused, "state by the evidence")
+		}
+		w.freeze(w.open(), "s", "rebuild")
+		equal(w, w.evidence("s").Sequence.State, alloc.SequencePaused, "state by the evidence, of one in the hand of a rebuild")
 	}},
 	{"C13 Watch answers a lost counter as stopped, and puts none in its place", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
@@ -195,4 +233,19 @@ var watchCases = []testCase{
 		w.watch("s")
 		w.marked("s", w.readSequence("s").Next-1)
 	}},
+}
+
+// pausedBehind makes a paused sequence of which 30 numbers were leased and marked, and puts its counter back. It returns a process that knows it as active.
+func (w *world) pausedBehind(name alloc.SequenceName, back alloc.Number) alloc.Store {
+	w.Helper()
+	w.sequence(name, alloc.SequenceConfig{})
+	warm := w.open()
+	for range 3 {
+		w.lease(warm, leaseOrder(name, 10))
+	}
+	w.watch(name)
+	w.setSequence(name, alloc.SequencePaused)
+	w.clock.Advance(stateDelay)
+	w.fixture.SetCounter(w.TB, name, back)
+	return warm
 }

@@ -117,7 +117,7 @@ func summary(report alloc.TendReport) (res result, faults []error) {
 		}
 	}
 	for _, q := range report.Sequences {
-		if q.State == alloc.SequenceStopped {
+		if q.Faulty() {
 			res.Stopped = append(res.Stopped, q.Sequence)
 		}
 	}

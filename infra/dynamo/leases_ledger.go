@@ -172,7 +172,7 @@ func (s *Store) stop(ctx context.Context, l lease) error {
 	if err != nil {
 		return err
 	}
-	if !done {
+	if !done && h.State != alloc.SequencePaused {
 		if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
 			return err
 		}

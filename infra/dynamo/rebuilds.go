@@ -178,7 +178,7 @@ func (h *sequenceHead) before() alloc.Sequence {
 }
 
 // Thaw implements alloc.Rebuilds. Where a lease that was under way has shown meanwhile that the counter is no good, and it was not
-// restarted, the sequence is stopped.
+// restarted, the sequence is stopped, unless it is to be paused.
 func (s *Store) Thaw(ctx context.Context, name alloc.SequenceName, rebuild alloc.JobID, to alloc.SequenceState, share int) (alloc.Sequence, error) {
 	return s.step(ctx, name, func(w *wreck) (*alloc.Sequence, Update, []Cond, error) {
 		h := w.whole
@@ -190,7 +190,7 @@ func (s *Store) Thaw(ctx context.Context, name alloc.SequenceName, rebuild alloc
 			return &h.Sequence, Update{}, nil, nil // a repeat
 		case rebuild == "" || !h.isOn(rebuild):
 			return nil, Update{}, nil, rebuildStep(name)
-		case h.met:
+		case h.met && to != alloc.SequencePaused:
 			to = alloc.SequenceStopped
 		}
 		u := Update{Set: map[string]any{"st": string(to), "re": string(rebuild)}, Remove: []string{"was", "met", "shr"}}

@@ -226,12 +226,11 @@ func (s *Store) SetSequenceState(ctx context.Context, name alloc.SequenceName, f
 		if !done {
 			continue
 		}
+		set := map[string]any{"st": string(to)} // of which the copy is to know where the head is lost
 		if to == alloc.SequenceDeleted {
-			if err := s.changeEntry(ctx, name, map[string]any{"mark": markDeleted}, Exists("pk")); err != nil {
-				return alloc.Sequence{}, err
-			}
+			set = map[string]any{"mark": markDeleted}
 		}
-		return h.Sequence, nil
+		return h.Sequence, s.changeEntry(ctx, name, set, All(Exists("pk"), Ne("mark", markDeleted)))
 	}
 	return alloc.Sequence{}, sequenceBusy(name)
 }

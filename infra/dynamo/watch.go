@@ -58,7 +58,12 @@ func (s *Store) Watch(ctx context.Context, name alloc.SequenceName) (alloc.Seque
 	if err != nil {
 		return alloc.Sequence{}, err
 	}
-	if behind, why := h.behind(mark, top.Items); behind {
+	behind, why := h.behind(mark, top.Items)
+	switch {
+	case behind && h.State == alloc.SequencePaused:
+		h.Behind = true
+		return h.Sequence, s.keepSequenceCopy(ctx, h, read[2])
+	case behind:
 		return s.watched(ctx, h, why)
 	}
 	if err := s.raiseMark(ctx, h, read[1]); err != nil {
@@ -107,14 +112,14 @@ func (s *Store) watched(ctx context.Context, h *sequenceHead, why Cond) (alloc.S
 }
 
 // halt stops a sequence of which the condition holds, in the epoch, until it is rebuilt. One that a rebuild has frozen stays so
-// until the rebuild's own test, which it names, has met the fault. It returns the head as it is now.
+// until the rebuild's own test, which it names, has met the fault, and one that is paused serves nobody and stays that. It returns the head as it is now.
 func (s *Store) halt(ctx context.Context, name alloc.SequenceName, epoch alloc.Epoch, rebuild alloc.JobID, why Cond) (h *sequenceHead, done bool, err error) {
 	open := Ne("st", string(alloc.SequenceFrozen))
 	if rebuild != "" {
 		open = Eq("rb", string(rebuild))
 	}
 	return s.changeHead(ctx, name, map[string]any{"st": string(alloc.SequenceStopped)},
-		All(Eq("ep", int64(epoch)), Exists("st"), Ne("st", string(alloc.SequenceDeleted)), open, why))
+		All(Eq("ep", int64(epoch)), Exists("st"), Ne("st", string(alloc.SequenceDeleted)), Ne("st", string(alloc.SequencePaused)), open, why))
 }
 
 // raiseMark raises the mark to the position. A counter of an epoch that is over raises it no more.

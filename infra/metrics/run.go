@@ -41,7 +41,7 @@ func Run(at time.Time, r alloc.TendReport, err error) []Value {
 		stuck += one(j.Err != nil)
 	}
 	for _, q := range r.Sequences {
-		stopped += one(q.State == alloc.SequenceStopped)
+		stopped += one(q.Faulty())
 		frozen += one(q.State == alloc.SequenceFrozen || q.State == alloc.SequenceResuming)
 	}
 	for _, fault := range r.Failed {
@@ -145,7 +145,7 @@ func Sequence(s alloc.SequenceStanding) []Value {
 		{"left", "Count", float64(s.Left), false, "Numbers that are left."},
 		{"runway_hours", "None", runway(s.Forecast), false, "Hours until the sequence overflows at its rate; 87600 for never."},
 	}
-	if s.State != alloc.SequenceStopped && s.State != alloc.SequenceFrozen {
+	if !s.Faulty() && s.State != alloc.SequenceFrozen {
 		values = append(values, Value{"position", "None", float64(s.Next), false, "Lowest number that is not leased, exact up to 2^53. It is kept where a restore of the table does not reach."})
 	}
 	return values

@@ -54,9 +54,13 @@ func (s *Store) lease(t *tx, o alloc.LeaseOrder) (r alloc.Range, stopped bool, e
 	return r, false, t.enter(q, o, r)
 }
 
-// stop keeps it that the sequence is for a rebuild.
+// stop keeps it that the sequence is for a rebuild. Of one without a counter, which is stopped by that alone, it stays known that it was paused.
 func (t *tx) stop(q sequenceRow) error {
-	_, err := t.setSequenceState(q, alloc.SequenceStopped)
+	to := alloc.SequenceStopped
+	if !q.counter && q.stored == alloc.SequencePaused {
+		to = alloc.SequencePaused
+	}
+	_, err := t.setSequenceState(q, to)
 	return err
 }
 

@@ -61,7 +61,7 @@ func (s *Store) Watch(ctx context.Context, name alloc.SequenceName) (alloc.Seque
 			return q.Sequence, err
 		}
 		if !q.counter {
-			return t.setSequenceState(q, alloc.SequenceStopped)
+			return q.Sequence, t.stop(q)
 		}
 		w, err := t.highWater(q)
 		if err != nil {
@@ -72,6 +72,10 @@ func (s *Store) Watch(ctx context.Context, name alloc.SequenceName) (alloc.Seque
 			return alloc.Sequence{}, err
 		}
 		if counter, mark := q.fault(reach, w); counter != "" || mark != "" {
+			if q.State == alloc.SequencePaused {
+				q.Behind = true
+				return q.Sequence, nil
+			}
 			return t.setSequenceState(q, alloc.SequenceStopped)
 		}
 		if q.State == alloc.SequenceStopped || q.Next == q.Config.Start {
