@@ -31,6 +31,12 @@ func resultCode(err error) int {
 	return lib.SQLITE_OK
 }
 
+// belowZero reports whether err means that a row would have broken one of its table's checks: of a level, that a count would be negative.
+func belowZero(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == lib.SQLITE_CONSTRAINT_CHECK
+}
+
 // locked reports whether err means that somebody else holds a lock that will be free again.
 func locked(err error) bool {
 	switch resultCode(err) {

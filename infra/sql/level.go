@@ -43,7 +43,8 @@ func (c tally) move(from, to alloc.State, n int) tally {
 	return c
 }
 
-// count brings the pool's level up to date with what a step has done. Where nothing has changed it writes nothing.
+// count brings the pool's level up to date with what a step has done. Where nothing has changed it writes nothing. CodePoolDamaged where the
+// counts are lost, or say that there is less than the step has found.
 func (t *tx) count(p poolRow, by tally) error {
 	maps.DeleteFunc(by, func(_ alloc.State, n int) bool { return n == 0 })
 	if len(by) == 0 {
@@ -53,7 +54,10 @@ func (t *tx) count(p poolRow, by tally) error {
 			n_returning = n_returning + $6, n_retired = n_retired + $7, n_forgotten = n_forgotten + $8 WHERE pool = $1`,
 		p.number, by[countSeeded], by[alloc.StateFree], by[alloc.StateHeld], by[alloc.StateClaimed],
 		by[alloc.StateReturning], by[alloc.StateRetired], by[countForgotten])
-	if err == nil && changed != 1 {
+	switch {
+	case belowZero(err):
+		return alloc.Errorf(alloc.CodePoolDamaged, "the counts of the pool %q contradict what is in it; an administrator must rebuild it", p.Name).Because(err)
+	case err == nil && changed != 1:
 		return lostCounts(p.Name)
 	}
 	return err
