@@ -60,6 +60,15 @@ type Finding struct {
 	Seen   string // of FindTrail and FindAcknowledged: what was seen at that place, as Acknowledge wants it
 }
 
+// Unreadable is what is offered for an entry of a ledger that cannot be read, and what the finding says to that. A rebuild reads it no better. So it is offered only where it
+// mends something: where the entry begins where the counter is to go, or has stopped the sequence, or will at the next lease.
+func Unreadable(mends bool) (Remedy, string) {
+	if mends {
+		return RemedyRebuild, "a rebuild puts the counter above it"
+	}
+	return RemedyNone, "the counter stands above it, so nobody gets its numbers again; who has them, from its start up to the next entry, is for the systems to say that use them"
+}
+
 // AuditOrder asks for the next step of the verification of a pool or a sequence.
 type AuditOrder struct {
 	Job    JobID

@@ -121,6 +121,33 @@ var sequenceAuditCases = []testCase{
 			w.findsIn("damaged", alloc.FindLease)
 		}
 	}},
+	{"a rebuild is offered for an entry that cannot be read only as long as it mends something", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		for range 2 {
+			w.lease(w.open(), leaseOrder("s", 10))
+			w.carryLeases("s", alloc.LeaseRecord{Start: 500, End: 510, Token: alloc.NewToken(), At: w.clock.Now(), Epoch: 1, Proven: true})
+		}
+		if !w.damage(Damage{Kind: DamageLease, Sequence: "s", Number: 1}) || !w.damage(Damage{Kind: DamageLease, Sequence: "s", Number: 500}) {
+			return
+		}
+		remedies := func(below, above alloc.Remedy) {
+			w.Helper()
+			var got []alloc.Remedy
+			for _, f := range w.auditSequence("s").Findings {
+				if f.Kind == alloc.FindLease {
+					got = append(got, f.Remedy)
+				}
+			}
+			equal(w, fmt.Sprintf("%q", got), fmt.Sprintf("%q", []alloc.Remedy{below, above}), "what is offered for the entry below the counter, and for the one above it")
+		}
+		remedies(alloc.RemedyNone, alloc.RemedyRebuild)
+		epoch := w.readSequence("s").Epoch
+		w.freeze(w.open(), "s", "rebuild")
+		w.restarted(w.open(), alloc.RestartOrder{Sequence: "s", Rebuild: "rebuild", From: epoch, To: epoch + 1, Next: 1000})
+		_, err := w.open().Thaw(w.Context(), "s", "rebuild", alloc.SequenceActive, 0)
+		w.ok(err, "Thaw")
+		remedies(alloc.RemedyNone, alloc.RemedyNone)
+	}},
 }
 
 // auditSequence does the steps of an audit of a sequence.

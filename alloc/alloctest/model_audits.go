@@ -113,7 +113,8 @@ func (q *modelSequence) auditLedger(step *alloc.AuditStep, sample int, now time.
 		}
 		switch {
 		case l.damaged && look:
-			found(step, alloc.FindLease, on, "it cannot be read", alloc.RemedyRebuild)
+			remedy, advice := alloc.Unreadable(!q.lost && (l.Start >= q.Next || q.State == alloc.SequenceStopped))
+			found(step, alloc.FindLease, on, "it cannot be read; "+advice, remedy)
 		case look && (l.End < l.Start || l.Start < q.Config.Start || l.End > q.Config.Limit):
 			found(step, alloc.FindLease, on, "it lies outside the sequence", alloc.RemedyNone)
 		case look && l.Proven && proven && l.Start <= reach:

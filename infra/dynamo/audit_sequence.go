@@ -69,8 +69,8 @@ func (s *Store) AuditSequence(ctx context.Context, name alloc.SequenceName, o al
 	if err != nil {
 		return alloc.AuditStep{}, err
 	}
-	for _, it := range items {
-		a.entry(h, it, o.Sample)
+	for i, it := range items {
+		a.entry(h, it, next == "" && i == len(items)-1, o.Sample)
 		a.gap(h, it, s.now())
 	}
 	if a.mark = next; next != "" {
@@ -95,12 +95,12 @@ func (a *ledgerAudit) found(kind alloc.FindingKind, on string, remedy alloc.Reme
 	a.step.Findings = append(a.step.Findings, alloc.Finding{Kind: kind, On: on, Detail: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// entry looks at one entry, if it is drawn. What it shows of the whole ledger is noted of each.
-func (a *ledgerAudit) entry(h *sequenceHead, it Item, sample int) {
+// entry looks at one entry, if it is drawn; last says that none is above it. What it shows of the whole ledger is noted of each.
+func (a *ledgerAudit) entry(h *sequenceHead, it Item, last bool, sample int) {
 	r, fault := ledgerRecord(it)
 	if isDrawn(it.Str("sk"), sample) {
 		a.step.Done++
-		a.judge(h, it.Str("sk"), r, fault)
+		a.judge(h, it.Str("sk"), r, fault, last)
 	}
 	if fault != "" {
 		return
@@ -116,10 +116,13 @@ func (a *ledgerAudit) entry(h *sequenceHead, it Item, sample int) {
 	}
 }
 
-func (a *ledgerAudit) judge(h *sequenceHead, sk string, r alloc.LeaseRecord, fault string) {
+func (a *ledgerAudit) judge(h *sequenceHead, sk string, r alloc.LeaseRecord, fault string, last bool) {
 	switch {
 	case fault != "":
-		a.found(alloc.FindLease, sk, alloc.RemedyRebuild, "the entry cannot be read: %s", fault)
+		// A lease stops at the last entry where it cannot be read, unless the counter was put above it since.
+		mends := h != nil && (r.Start >= h.Next || h.State == alloc.SequenceStopped || last && int64(r.Start) > h.base)
+		remedy, advice := alloc.Unreadable(mends)
+		a.found(alloc.FindLease, sk, remedy, "the entry cannot be read: %s; %s", fault, advice)
 	case r.Proven && int64(r.Start) <= a.reach:
 		a.found(alloc.FindOverlap, sk, alloc.RemedyNone, "the lease of %d to %d overlaps one that begins before it; numbers up to %d were leased there", r.Start, r.End, a.reach)
 	case h != nil && (r.Start < h.Config.Start || r.End > h.Config.Limit):

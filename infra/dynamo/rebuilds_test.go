@@ -102,8 +102,8 @@ func TestADamagedEntryAtTheTopStopsTheSequenceUntilItIsRebuilt(t *testing.T) {
 			refused(t, err, alloc.CodeSequenceStopped)
 			step, err := s.AuditSequence(t.Context(), "s", alloc.AuditOrder{Sample: 100})
 			refused(t, err, "")
-			if len(step.Findings) != 1 || step.Findings[0].Kind != alloc.FindLease {
-				t.Errorf("the audit found %+v, want the entry", step.Findings)
+			if len(step.Findings) != 1 || step.Findings[0].Kind != alloc.FindLease || step.Findings[0].Remedy != alloc.RemedyRebuild {
+				t.Errorf("the audit found %+v, want the entry, for a rebuild", step.Findings)
 			}
 			_, err = s.Freeze(t.Context(), "s", "r")
 			refused(t, err, "")

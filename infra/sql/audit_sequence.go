@@ -103,7 +103,8 @@ func (t *tx) auditLedger(q sequenceRow, from ledgerPlace, sample int, now time.T
 			step.Done++
 			switch {
 			case !readable(l):
-				found(&step, alloc.FindLease, on, alloc.RemedyRebuild, "the entry of the ledger cannot be read")
+				remedy, advice := alloc.Unreadable(q.counter && (l.Start >= q.Next || q.State == alloc.SequenceStopped))
+				found(&step, alloc.FindLease, on, remedy, "the entry of the ledger cannot be read; %s", advice)
 			case l.Start < q.Config.Start || l.End > q.Config.Limit:
 				found(&step, alloc.FindLease, on, alloc.RemedyNone, "the lease of %d to %d lies outside the sequence", l.Start, l.End)
 			case l.Proven && int64(l.Start) <= from.reach:
