@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 )
 
 // Board returns how everything stood that the caller may read, at the end of the last run of the schedule; the zero Board where there is
@@ -92,7 +90,8 @@ func (q BoardQuery) list() list {
 	return list{kind: "board", of: fmt.Sprintf("%q %q %q", q.Order, q.State, q.Text)}
 }
 
-// PoolSeen is a pool as it stands now, and as it stood on the board.
+// PoolSeen is a pool as it stands now, and as it stood on the board. Its configuration is without what fills it, and its Marks are those of the
+// board, at the rates of then; but for one that was never on a board, which has all.
 type PoolSeen struct {
 	PoolStatus
 	Board PoolOnBoard // its At is zero for one that was never on a board
@@ -131,7 +130,10 @@ func (s *Service) PoolsBy(ctx context.Context, b Board, q BoardQuery, c Cursor, 
 		}
 		page = append(page, p)
 	}
-	return s.seen(ctx, page, known), next, nil
+	if pools, err = s.seen(ctx, page, known); err != nil {
+		return nil, "", err
+	}
+	return pools, next, nil
 }
 
 // addNew returns the rows with the pools that are not on the board, where few pools are there in all, and what it has read of them; nil
@@ -164,52 +166,52 @@ func (s *Service) addNew(ctx context.Context, caller Caller, rows []PoolOnBoard)
 	return all, known, nil
 }
 
-// seen reads how the pools stand now, in whatever order; the answer has theirs.
-func (s *Service) seen(ctx context.Context, page []PoolOnBoard, known map[PoolName]Pool) (pools []PoolSeen) {
-	all := make([]PoolSeen, len(page))
-	var taken atomic.Int64
-	var readers sync.WaitGroup
-	for range min(levelReaders, len(page)) {
-		readers.Go(func() {
-			for i := taken.Add(1) - 1; i < int64(len(page)); i = taken.Add(1) - 1 {
-				all[i] = s.look(ctx, page[i], known)
-			}
-		})
+// seen reads how the pools stand now; known are those that were read with all their configuration. What is on the board is read at once.
+func (s *Service) seen(ctx context.Context, page []PoolOnBoard, known map[PoolName]Pool) (pools []PoolSeen, err error) {
+	var names []PoolName
+	var fresh []Pool
+	for _, row := range page {
+		if p, ok := known[row.Pool]; ok && row.At.IsZero() {
+			fresh = append(fresh, p)
+		} else {
+			names = append(names, row.Pool)
+		}
 	}
-	readers.Wait()
-	for _, p := range all {
+	var levels []PoolLevel
+	if len(names) > 0 {
+		if levels, err = s.store.PoolLevels(ctx, names); err != nil {
+			return nil, err
+		}
+	}
+	statuses := s.statuses(ctx, fresh)
+	for _, row := range page {
+		p := PoolSeen{Board: row}
+		if _, ok := known[row.Pool]; ok && row.At.IsZero() {
+			p.PoolStatus, statuses = statuses[0], statuses[1:]
+		} else {
+			p.PoolStatus, levels = row.with(levels[0]), levels[1:]
+		}
 		if p.Pool.State != PoolDeleted {
 			pools = append(pools, p)
 		}
 	}
-	return pools
+	return pools, nil
 }
 
-// look reads how one pool stands now; of its refill it says what the board says.
-func (s *Service) look(ctx context.Context, row PoolOnBoard, known map[PoolName]Pool) PoolSeen {
-	p := PoolSeen{Board: row}
-	var err error
-	if p.Pool, err = withoutPanic(func() (Pool, error) {
-		if p, ok := known[row.Pool]; ok {
-			return p, nil
+// with is how the pool stands now. Of what fills it, it says what the board says.
+func (p PoolOnBoard) with(now PoolLevel) PoolStatus {
+	st := PoolStatus{Pool: now.Pool, Level: now.Level, LevelError: now.Err}
+	if now.Err != nil {
+		if st.Pool.State = p.State; CodeOf(now.Err) == CodePoolDamaged {
+			st.Pool.State = PoolDamaged
 		}
-		return s.store.Pool(ctx, row.Pool)
-	}); err != nil {
-		p.Pool, p.LevelError = Pool{Name: row.Pool, State: row.State}, err
-		if CodeOf(err) == CodePoolDamaged {
-			p.Pool.State = PoolDamaged
-		}
-		return p
+		return st
 	}
-	if row.At.IsZero() {
-		p.PoolStatus = s.status(ctx, p.Pool, false)
-		return p
+	st.Pool.Config.Marks = Marks{Low: p.Low, Target: p.Target}
+	if p.Filled || st.Pool.Config.Marks != (Marks{}) {
+		st.Refill = &RefillStatus{Low: now.Level.Available < p.Low, Filling: p.Filling, Dry: p.Dry}
 	}
-	p.Level, p.LevelError = withoutPanic(func() (Level, error) { return s.store.Level(ctx, row.Pool) })
-	if p.LevelError == nil && p.Pool.Config.Marks != (Marks{}) {
-		p.Refill = &RefillStatus{Low: p.Level.Available < row.Low, Filling: row.Filling, Dry: row.Dry}
-	}
-	return p
+	return st
 }
 
 // SequenceSeen is a sequence as it stands now, and as it stood on the board.

@@ -387,4 +387,15 @@ type Boards interface {
 
 	// Board returns the board that counts, whole: never parts of two. Nil for none.
 	Board(ctx context.Context) ([]byte, error)
+
+	// PoolLevels reads at most 100 different pools with their levels, in the order of the names: each as Pool and Level do, but without
+	// generator and marks. A pool that cannot be read has only its name, and an Err as theirs; it stops no other.
+	PoolLevels(ctx context.Context, names []PoolName) ([]PoolLevel, error)
+}
+
+// PoolLevel is how a pool stands, without what fills it.
+type PoolLevel struct {
+	Pool  Pool // its Generator and its Marks are left out
+	Level Level
+	Err   error
 }

@@ -6,7 +6,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"idpool/alloc"
+	"idpool/alloc/generator"
 )
 
 var boardCases = []testCase{
@@ -63,6 +66,33 @@ var boardCases = []testCase{
 		}
 		w.Errorf("after boards at once: got %d bytes that are none of those written last", len(got))
 	}},
+	{"pools with their levels are read many at once, as each is alone", func(w *world) {
+		s := w.open()
+		var names []alloc.PoolName
+		for i := range 100 {
+			name := alloc.PoolName(fmt.Sprintf("p%03d", (i*37)%100))
+			names = append(names, name)
+			switch i % 4 {
+			case 0:
+				w.full(name, 3+i)
+				w.claim(s, order(name, alloc.Count(i%3+1)))
+			case 1:
+				config := alloc.PoolConfig{
+					Description: "with a generator", Generator: generator.Config{Kind: generator.Random}.WithDefaults(), Marks: alloc.Marks{Low: 5, Target: 9},
+				}
+				_, _, err := s.CreatePool(w.Context(), name, config.WithDefaults())
+				w.ok(err, "CreatePool")
+			case 2:
+				w.full(name, 2)
+				w.claim(s, order(name, 2))
+				w.sweep(name)
+			}
+		}
+		w.areLevels(names)
+		w.areLevels(names[:1])
+		w.areLevels(names[1:3])
+		w.areLevels(nil)
+	}},
 	{"a board whose answer is lost, or that is refused, is put again and stands", func(w *world) {
 		for i, faults := range faultSeries() {
 			data := []byte(fmt.Sprint("board ", i))
@@ -82,6 +112,28 @@ func (w *world) someBoard(size int) []byte {
 	data := make([]byte, size)
 	random.Read(data) //nolint:errcheck // it never fails
 	return data
+}
+
+// areLevels reads pools at once, and expects what is read of each alone.
+func (w *world) areLevels(names []alloc.PoolName) {
+	w.Helper()
+	s := w.open()
+	list, err := s.PoolLevels(w.Context(), names)
+	w.ok(err, "PoolLevels")
+	if len(list) != len(names) {
+		w.Fatalf("PoolLevels of %d pools: got %d", len(names), len(list))
+	}
+	for i, name := range names {
+		var want alloc.PoolLevel
+		if want.Pool, want.Err = s.Pool(w.Context(), name); want.Err == nil {
+			want.Level, want.Err = s.Level(w.Context(), name)
+		}
+		want.Pool.Name, want.Pool.Config.Generator, want.Pool.Config.Marks = name, generator.Config{}, alloc.Marks{}
+		got := list[i]
+		if diff := cmp.Diff([]any{want.Pool, want.Level, alloc.CodeOf(want.Err)}, []any{got.Pool, got.Level, alloc.CodeOf(got.Err)}); diff != "" {
+			w.Errorf("PoolLevels, %s (-alone +at once):\n%s", name, diff)
+		}
+	}
 }
 
 func (w *world) putBoard(at time.Time, data []byte) {

@@ -114,7 +114,11 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 			return err
 		},
 		"PutBoard": func(ctx context.Context) error { return s.PutBoard(ctx, time.Unix(1<<31, 0), []byte("late")) },
-		"Board":    func(ctx context.Context) error { _, err := s.Board(ctx); return err },
+		"PoolLevels": func(ctx context.Context) error {
+			_, err := s.PoolLevels(ctx, []alloc.PoolName{"p"})
+			return err
+		},
+		"Board": func(ctx context.Context) error { _, err := s.Board(ctx); return err },
 		"PoolSamples": func(ctx context.Context) error {
 			_, err := s.PoolSamples(ctx, "p", time.Unix(0, 0), time.Unix(1<<32, 0), 10)
 			return err

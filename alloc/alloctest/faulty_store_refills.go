@@ -57,6 +57,11 @@ func (f *Faulty) PutBoard(ctx context.Context, at time.Time, data []byte) error 
 	return err
 }
 
+// PoolLevels implements alloc.Boards.
+func (f *Faulty) PoolLevels(ctx context.Context, names []alloc.PoolName) ([]alloc.PoolLevel, error) {
+	return call(ctx, f, "PoolLevels", func() ([]alloc.PoolLevel, error) { return f.store.PoolLevels(ctx, names) })
+}
+
 // Board implements alloc.Boards.
 func (f *Faulty) Board(ctx context.Context) ([]byte, error) {
 	return call(ctx, f, "Board", func() ([]byte, error) { return f.store.Board(ctx) })

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"idpool/alloc"
+	"idpool/alloc/generator"
 )
 
 // modelBoard is the board.
@@ -22,6 +23,23 @@ func (m *Model) PutBoard(ctx context.Context, at time.Time, data []byte) error {
 		}
 		return nil
 	})
+}
+
+// PoolLevels implements alloc.Boards.
+func (m *Model) PoolLevels(ctx context.Context, names []alloc.PoolName) (list []alloc.PoolLevel, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		for _, name := range names {
+			l := alloc.PoolLevel{Pool: alloc.Pool{Name: name}}
+			p, err := d.pool(name)
+			if l.Err = err; err == nil {
+				l.Pool, l.Level = p.Pool, p.level()
+				l.Pool.Config.Generator, l.Pool.Config.Marks = generator.Config{}, alloc.Marks{}
+			}
+			list = append(list, l)
+		}
+		return nil
+	})
+	return list, err
 }
 
 // Board implements alloc.Boards.

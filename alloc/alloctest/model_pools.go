@@ -188,11 +188,16 @@ func (m *Model) Level(ctx context.Context, name alloc.PoolName) (level alloc.Lev
 		if err != nil {
 			return err
 		}
-		level = p.counted
-		level.Available = alloc.Count(len(p.free()))
+		level = p.level()
 		return nil
 	})
 	return level, err
+}
+
+func (p *modelPool) level() alloc.Level {
+	level := p.counted
+	level.Available = alloc.Count(len(p.free()))
+	return level
 }
 
 // free lists the IDs that can be claimed, oldest first.

@@ -255,6 +255,11 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 	if err != nil {
 		return alloc.Level{}, err
 	}
+	return h.level(available), nil
+}
+
+// level is how the pool stands by this head, where so many are available.
+func (h *head) level(available int64) alloc.Level {
 	c := h.counted
 	l := alloc.Level{
 		Available: alloc.Count(available),
@@ -267,13 +272,17 @@ func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, er
 	} else {
 		l.Claimed = gone
 	}
-	return l, nil
+	return l
 }
 
 // available is how many IDs are available by this very head: the one formula of it.
 func (s *Store) available(ctx context.Context, h *head) (int64, error) {
 	unleased, err := s.unleased(ctx, h)
-	return max(0, unleased+h.counted.windowFree-h.counted.dead), err
+	return h.available(unleased), err
+}
+
+func (h *head) available(unleased int64) int64 {
+	return max(0, unleased+h.counted.windowFree-h.counted.dead)
 }
 
 // unleased is the number of listings that are published and not leased. Two reads that do not fit together, as a lease
@@ -282,12 +291,20 @@ func (s *Store) unleased(ctx context.Context, h *head) (int64, error) {
 	if h.nx >= h.tl {
 		return 0, nil
 	}
-	it, err := s.table.Get(ctx, chunkKey(h.pool.Name, h.series, h.nx))
+	it, err := s.table.Get(ctx, h.nextChunk())
 	if err != nil {
 		return 0, err
 	}
-	if it == nil {
+	return h.unleasedFrom(it)
+}
+
+// nextChunk is the key of the first chunk that is not leased.
+func (h *head) nextChunk() Key { return chunkKey(h.pool.Name, h.series, h.nx) }
+
+// unleasedFrom is the number of listings from that chunk on.
+func (h *head) unleasedFrom(next Item) (int64, error) {
+	if next == nil {
 		return 0, poolDamaged(h.pool.Name)
 	}
-	return h.published - it.Int(AttrBefore), nil
+	return h.published - next.Int(AttrBefore), nil
 }

@@ -2,30 +2,60 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"time"
 
 	"idpool/alloc"
+	"idpool/alloc/generator"
 )
 
 // Level reads the pool's counts: exact, and as of now.
 func (s *Store) Level(ctx context.Context, name alloc.PoolName) (alloc.Level, error) {
-	return read(ctx, s.reader, func(t *tx) (alloc.Level, error) {
-		l := alloc.Level{CountedAt: s.clock()}
-		var known bool
-		found, err := t.row(`SELECT l.pool IS NOT NULL, coalesce(n_seeded, 0), coalesce(n_free, 0), coalesce(n_held, 0),
-				coalesce(n_claimed, 0), coalesce(n_returning, 0), coalesce(n_retired, 0), coalesce(n_forgotten, 0)
-			FROM pools p LEFT JOIN levels l ON l.pool = p.pool WHERE p.name = $1`, []any{name},
-			&known, &l.Seeded, &l.Available, &l.Held, &l.Claimed, &l.Returning, &l.Retired, &l.Forgotten)
-		switch {
-		case err != nil:
-			return alloc.Level{}, err
-		case !found:
-			return alloc.Level{}, t.absent(name)
-		case !known:
-			return alloc.Level{}, lostCounts(name)
+	return read(ctx, s.reader, func(t *tx) (alloc.Level, error) { return t.level(name, s.clock()) })
+}
+
+// PoolLevels reads pools with their counts, all as of one moment.
+func (s *Store) PoolLevels(ctx context.Context, names []alloc.PoolName) ([]alloc.PoolLevel, error) {
+	return read(ctx, s.reader, func(t *tx) (list []alloc.PoolLevel, err error) {
+		for _, name := range names {
+			l := alloc.PoolLevel{Pool: alloc.Pool{Name: name}}
+			p, err := t.pool(name)
+			if err == nil {
+				l.Level, err = t.level(name, s.clock())
+			}
+			var refused *alloc.Error
+			switch {
+			case err == nil:
+				l.Pool = p.Pool
+				l.Pool.Config.Generator, l.Pool.Config.Marks = generator.Config{}, alloc.Marks{}
+			case errors.As(err, &refused):
+				l.Err = err
+			default:
+				return nil, err
+			}
+			list = append(list, l)
 		}
-		return l, nil
+		return list, nil
 	})
+}
+
+func (t *tx) level(name alloc.PoolName, now time.Time) (alloc.Level, error) {
+	l := alloc.Level{CountedAt: now}
+	var known bool
+	found, err := t.row(`SELECT l.pool IS NOT NULL, coalesce(n_seeded, 0), coalesce(n_free, 0), coalesce(n_held, 0),
+			coalesce(n_claimed, 0), coalesce(n_returning, 0), coalesce(n_retired, 0), coalesce(n_forgotten, 0)
+		FROM pools p LEFT JOIN levels l ON l.pool = p.pool WHERE p.name = $1`, []any{name},
+		&known, &l.Seeded, &l.Available, &l.Held, &l.Claimed, &l.Returning, &l.Retired, &l.Forgotten)
+	switch {
+	case err != nil:
+		return alloc.Level{}, err
+	case !found:
+		return alloc.Level{}, t.absent(name)
+	case !known:
+		return alloc.Level{}, lostCounts(name)
+	}
+	return l, nil
 }
 
 // tally is by how much a step changes the counts of a pool's level: one count for each state, and these two.
