@@ -98,7 +98,7 @@ type JobSpec struct {
 	Sample   int           // of JobAudit: percent of the IDs or leases that it looks at, 1 to 100
 	Since    time.Time     // of JobLog: what was taken before is left out; zero for nothing. Of JobRestore: the point to which the backup was restored
 	Source   RestoreSource // of JobRestore
-	AtMost   Count         // of JobRestore with RestoreBurn: how many free IDs are burned; 0 for all
+	AtMost   Count         // of JobRestore: how many free IDs are burned; with RestoreBurn 0 for all, with RestoreLog 0 for none, and nothing else is burned then
 	Policy   Policy        // of JobRebuild: of a pool whose head is lost, without a copy; "" for not said
 	FoldCase bool          // with Policy
 	File     JobID         // of JobCheck: the seeding whose file it looks at

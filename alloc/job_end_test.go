@@ -72,7 +72,7 @@ func TestAGivenUpFileIsRecordedOnceWhateverFails(t *testing.T) {
 	everyFault(t, func(t *testing.T, plan func(*alloctest.Faulty)) {
 		m := newMill(t, alloc.PoolConfig{})
 		must(t, m.model.SetPoolState, pool, alloc.PoolPaused)
-		j, err := m.Restore(m.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: m.clock.Now()})
+		j, err := m.Restore(m.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: m.clock.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,11 @@ func TestTimesThatCannotBeMeant(t *testing.T) {
 func TestTheTrailSaysWhatIsBurned(t *testing.T) {
 	d := newDisaster(t)
 	for atMost, want := range map[alloc.Count]string{0: ", all free IDs", 1: ", at most 1 free ID", 7: ", at most 7 free IDs"} {
-		d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn, AtMost: atMost})
+		r := alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn}
+		if atMost > 0 {
+			r.AtMost = &atMost
+		}
+		d.restore(t, r)
 		if got := d.trail(t, "pool.restore")[0].Detail; !strings.HasSuffix(got, want) {
 			t.Errorf("at most %d: the trail says %q, want %q", atMost, got, want)
 		}

@@ -71,7 +71,7 @@ type RestoreRequest struct {
 	Sequence SequenceName
 	Source   RestoreSource
 	Point    time.Time // to which the backup was restored; required
-	AtMost   Count     // of RestoreBurn on a pool: see JobSpec
+	AtMost   *Count    // of a pool: of RestoreBurn, nil for all; of RestoreLog required. See JobSpec
 	Why      string
 	Intent   Token
 }

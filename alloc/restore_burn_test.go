@@ -25,7 +25,11 @@ func TestWhatMayHaveBeenTakenIsRetired(t *testing.T) {
 		free, burnt int
 	}{{0, 0, 37}, {5, 28, 9}, {33, 0, 37}, {1000, 0, 37}} {
 		d := newDisaster(t) // of 40: 4 held, 3 claimed, 33 free
-		j, lines := d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn, AtMost: c.atMost})
+		r := alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn}
+		if c.atMost > 0 {
+			r.AtMost = &c.atMost
+		}
+		j, lines := d.restore(t, r)
 		got := d.states(t)
 		if got[alloc.StateFree] != c.free || got[alloc.StateRetired] != c.burnt || got[alloc.StateClaimed] != 3 || got[alloc.StateHeld] != 0 {
 			t.Errorf("at most %d: the pool has %v, want %d free and %d retired", c.atMost, got, c.free, c.burnt)
@@ -39,7 +43,7 @@ func TestWhatMayHaveBeenTakenIsRetired(t *testing.T) {
 // Those that would have been handed out first are retired first.
 func TestABurnTakesWhatWasHandedOutNext(t *testing.T) {
 	d := newDisaster(t)
-	d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn, AtMost: 11})
+	d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreBurn, AtMost: new(alloc.Count(11))})
 	for id, r := range d.taken {
 		now, err := d.model.Inspect(t.Context(), pool, id)
 		if err != nil || now.State == alloc.StateFree && r.Generation == 0 {
@@ -56,7 +60,10 @@ func TestARestoreEndsWhateverFails(t *testing.T) {
 				d := newDisaster(t)
 				r := alloc.RestoreRequest{Pool: pool, Source: source, Point: d.point}
 				if source == alloc.RestoreBurn {
-					r.AtMost = 5
+					r.AtMost = new(alloc.Count(5))
+				}
+				if source == alloc.RestoreLog {
+					r.AtMost = none
 				}
 				s := d.service(t)
 				j, err := s.Restore(d.ctx, r)

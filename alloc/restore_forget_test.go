@@ -95,7 +95,7 @@ func TestAPoolThatForgetsHasNoLog(t *testing.T) {
 	for what, ask := range map[string]func() error{
 		"a log": func() error { _, err := s.LogTaken(d.ctx, alloc.LogRequest{Pool: pool}); return err },
 		"a restore by one": func() error {
-			_, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+			_, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point})
 			return err
 		},
 	} {
@@ -111,6 +111,9 @@ func TestARestoreNeedsAPausedPool(t *testing.T) {
 		for _, state := range []alloc.PoolState{alloc.PoolActive, alloc.PoolDraining} {
 			d := newDisaster(t)
 			s, r := d.service(t), alloc.RestoreRequest{Pool: pool, Source: source, Point: d.point}
+			if source == alloc.RestoreLog {
+				r.AtMost = none
+			}
 			d.setState(t, state)
 			_, err := s.Restore(d.ctx, r)
 			if e := wantCode(t, err, alloc.CodeRebuildStep); !strings.Contains(e.Message, "pause it") {

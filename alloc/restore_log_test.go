@@ -95,7 +95,7 @@ func TestALogThatCannotBeReadIsRefused(t *testing.T) {
 		{"a log in a log", head + one + log, "line 3 of the log: another log begins here, before this one has come to its end"},
 		{"something after its end", log + one, "line 19 of the log: the log has come to its end before it"},
 		{"a line without end", head + strings.TrimSuffix(one, "\n"), "line 2 of the log: it has no end"},
-	}.check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point}, head)
+	}.check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point}, head)
 	d.claim(t, 1, 0) // the pool is as it was
 }
 
@@ -106,11 +106,11 @@ func TestALogOfAnotherTimeIsRefused(t *testing.T) {
 	late := d.log(t, alloc.LogRequest{Pool: pool, Since: d.point.Add(time.Second)})
 	good := d.log(t, alloc.LogRequest{Pool: pool, Since: d.point})
 	refusals{{"since a later time", late, "the log leaves out what was taken before " + d.point.Add(time.Second).UTC().Format(time.RFC3339)}}.
-		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point}, good)
+		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point}, good)
 	d.clock.Advance(time.Minute)
 	later := d.log(t, alloc.LogRequest{Pool: pool})
 	refusals{{"begun before the point", good, "it knows nothing of what was taken after"}}.
-		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: begun.Add(time.Second)}, later)
+		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: begun.Add(time.Second)}, later)
 }
 
 // A log that was cut off, at the end of a line too, is not carried, and nothing of it is.
@@ -119,7 +119,7 @@ func TestALogWithoutItsEndIsNotCarried(t *testing.T) {
 	log := d.log(t, alloc.LogRequest{Pool: pool})
 	lines := strings.SplitAfter(log, "\n")
 	s := d.service(t)
-	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestALogAsOthersSendIt(t *testing.T) {
 	d.wantCarried(t)
 	d.setState(t, alloc.PoolPaused)
 	s := d.service(t)
-	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+	j, err := s.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestALogThatDoesNotCome(t *testing.T) {
 	d := newDisaster(t)
 	var jobs []alloc.JobID
 	for range 2 {
-		j, err := d.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, Point: d.point})
+		j, err := d.Restore(d.ctx, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,8 @@ import (
 // A restore of a pool goes over the pool's own IDs where that is needed, phase by phase, and then over the old table.
 //
 // Where nothing tells what was taken after the restore point, what may have been taken is retired: what is held and on its way back, whose
-// life may have gone on, and free IDs in the order in which they would have been handed out.
+// life may have gone on, and free IDs in the order in which they would have been handed out. The same is done behind a log for what was taken after it was begun,
+// but that a hold that has not ended is confirmed: it can have come back only by its owner, and must not come back by its end.
 //
 // A pool that forgets leaves nothing of an ID that was claimed: a walk over the old table does not meet it. So there the pool's own IDs are looked up in the old
 // table first, in the order in which they go from state to state. What that has not any more was taken since, and is retired; what it has as taken is carried as that, before
@@ -37,7 +38,7 @@ const (
 // phases are those of a job, in their order.
 func (j Job) phases(p Pool) []restorePhase {
 	switch {
-	case j.Spec.Source == RestoreBurn:
+	case j.Spec.Source == RestoreBurn, j.Spec.Source == RestoreLog:
 		return []restorePhase{phaseHeld, phaseReturning, phaseStock}
 	case p.Config.Policy == PolicyForget:
 		return []restorePhase{phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld}
@@ -55,6 +56,20 @@ type poolMark struct {
 
 func (m poolMark) String() string { return fmt.Sprintf("%d %s %d %s", m.list, m.phase, m.taken, m.at) }
 
+// heldOn is how long a hold must go on to be taken for one that has not ended, on whatever clock.
+const heldOn = 5 * time.Minute
+
+// behindLog is where a restore goes on whose log is carried: with what is burned for what was taken since, where that is to be.
+func (j Job) behindLog() string {
+	if j.Pool == "" || j.Spec.AtMost == 0 {
+		return ""
+	}
+	return poolMark{phase: phaseHeld}.String()
+}
+
+// inOwnList reports whether the mark is of the pool's own IDs, and not the number of a piece of a log.
+func inOwnList(mark string) bool { return strings.Contains(mark, " ") }
+
 // readPoolMark reads where a job stands that begins with the phase.
 func readPoolMark(text string, first restorePhase) (m poolMark, err error) {
 	if text == "" {
@@ -71,7 +86,7 @@ func readPoolMark(text string, first restorePhase) (m poolMark, err error) {
 	return poolMark{}, Errorf(CodeInternal, "where the job goes on is not known")
 }
 
-// restorePool does the next step of a restore from the old table, or of a burning.
+// restorePool does the next step of a restore from the old table, or of a burning, also of one behind a log.
 func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (c forwarded, err error) {
 	phases := j.phases(p)
 	mark, err := readPoolMark(j.Mark, phases[0])
@@ -207,6 +222,9 @@ func (s *Service) become(ctx context.Context, j Job, page []IDRecord) (become []
 	for _, r := range page {
 		old, known := there[r.ID]
 		switch {
+		case j.Spec.Source == RestoreLog && r.State == StateHeld && r.HeldUntil.After(s.now().Add(heldOn)):
+			r.State, r.HeldUntil = StateClaimed, time.Time{}
+			become = append(become, r)
 		case !known && j.Spec.Source == RestoreTable && r.At.After(j.Spec.Since):
 			r.Token = "" // somebody has taken it here since the restore, and somebody there: a clash
 			become = append(become, r.retiredFor(j))

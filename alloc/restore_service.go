@@ -6,7 +6,8 @@ import (
 )
 
 // Restore makes a job that carries forward what was taken after the point to which a backup was restored. With RestoreLog it is
-// JobReceiving, and takes the log by ReceivePart. It may be asked for again, and again with another source. Of a sequence it enters leases into the
+// JobReceiving, and takes the log by ReceivePart; of a pool it burns after it what may have been taken since the log was begun (AtMost): a hold
+// that has not ended is kept for whoever has it, for good. It may be asked for again, and again with another source. Of a sequence it enters leases into the
 // ledger, of which a rebuild then makes the position; with RestoreBurn it says how to rebuild it, and does nothing else.
 //
 // A sequence must be paused, stopped or frozen until it is rebuilt, but for RestoreBurn (Sequence.CheckCarry); a lease of which somebody else has leased numbers since is told.
@@ -25,7 +26,10 @@ func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err err
 	}
 	wanted := Job{
 		ID: newJobID(r.Intent, s.now()), Kind: JobRestore, Pool: r.Pool, Why: r.Why,
-		Spec: JobSpec{Sequence: r.Sequence, Since: wholeSeconds(r.Point), Source: r.Source, AtMost: r.AtMost},
+		Spec: JobSpec{Sequence: r.Sequence, Since: wholeSeconds(r.Point), Source: r.Source},
+	}
+	if r.AtMost != nil {
+		wanted.Spec.AtMost = *r.AtMost
 	}
 	if r.Source == RestoreLog {
 		wanted.State = JobReceiving
@@ -41,15 +45,15 @@ func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err err
 	})
 }
 
-// bound says in words how many free IDs are burned, of a request that burns.
+// bound says in words how many free IDs are burned, of a request that may burn.
 func (r RestoreRequest) bound() string {
 	switch {
-	case r.Source != RestoreBurn || r.Pool == "":
+	case r.Pool == "" || r.Source == RestoreTable:
 		return ""
-	case r.AtMost == 0:
+	case r.AtMost == nil:
 		return ", all free IDs"
 	}
-	return fmt.Sprintf(", at most %s", several(r.AtMost, "free ID", "free IDs"))
+	return fmt.Sprintf(", at most %s", several(*r.AtMost, "free ID", "free IDs"))
 }
 
 func (s *Service) checkRestore(r RestoreRequest) error {
@@ -65,13 +69,26 @@ func (s *Service) checkRestore(r RestoreRequest) error {
 	if err := checkPast("point, the time to which the backup was restored,", r.Point, s.now()); err != nil {
 		return err
 	}
-	switch {
-	case r.Point.IsZero():
+	if r.Point.IsZero() {
 		return Errorf(CodeInvalidRequest, "say to which point in time the backup was restored")
-	case r.AtMost < 0:
+	}
+	return r.checkBound()
+}
+
+// checkBound wants of a log of a pool to be told how many IDs may have been taken after it was begun: it cannot know.
+func (r RestoreRequest) checkBound() error {
+	switch {
+	case r.AtMost != nil && (r.Pool == "" || r.Source == RestoreTable):
+		return Errorf(CodeInvalidRequest, "at_most goes with the sources %q and %q of a pool only", RestoreBurn, RestoreLog)
+	case r.AtMost == nil && r.Pool != "" && r.Source == RestoreLog:
+		return Errorf(CodeInvalidRequest, "a log says nothing of what was taken after it was begun: say in at_most how many IDs that may have been, and so many are retired in the order in which they are handed out; "+
+			"0 where nobody was served from then on, or where a later log follows")
+	case r.AtMost == nil:
+		return nil
+	case *r.AtMost == 0 && r.Source == RestoreBurn:
 		return Errorf(CodeInvalidRequest, "at_most must be 1 or more; leave it out for all")
-	case r.AtMost > 0 && (r.Source != RestoreBurn || r.Pool == ""):
-		return Errorf(CodeInvalidRequest, "at_most goes with the source %q of a pool only", RestoreBurn)
+	case *r.AtMost < 0:
+		return Errorf(CodeInvalidRequest, "at_most must not be below 0")
 	}
 	return nil
 }

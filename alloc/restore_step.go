@@ -39,9 +39,9 @@ func (s *Service) restoreStep(ctx context.Context, j Job) (doneStep, error) {
 
 func (s *Service) restoreStepOf(j Job, p Pool) (func(context.Context, Job) (forwarded, error), error) {
 	switch source := j.Spec.Source; {
-	case source == RestoreLog:
+	case source == RestoreLog && !inOwnList(j.Mark):
 		return s.carryPiece, nil
-	case (source == RestoreTable || source == RestoreBurn) && j.Pool != "":
+	case j.Pool != "":
 		return func(ctx context.Context, j Job) (forwarded, error) { return s.restorePool(ctx, j, p) }, nil
 	case source == RestoreTable:
 		return s.carryOldLeases, nil
@@ -87,7 +87,7 @@ func (s *Service) carriedStep(ctx context.Context, j Job, c forwarded) (doneStep
 // carryPiece carries the next piece of a log.
 func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
 	if j.pieces() == 0 { // it is whole, and nothing was taken
-		return forwarded{}, nil
+		return forwarded{next: j.behindLog()}, nil
 	}
 	k, err := strconv.Atoi(cmp.Or(j.Mark, "0"))
 	if err != nil {
@@ -116,6 +116,8 @@ func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
 	c, err := s.carry(ctx, j, ids, leases)
 	if k+1 < j.pieces() {
 		c.next = strconv.Itoa(k + 1)
+	} else {
+		c.next = j.behindLog()
 	}
 	return c, err
 }

@@ -124,9 +124,12 @@ func TestARestoreThatCannotBeIsRefused(t *testing.T) {
 		"no source":                 func(r *alloc.RestoreRequest) { r.Source = "" },
 		"no point":                  func(r *alloc.RestoreRequest) { r.Point = time.Time{} },
 		"a point to come":           func(r *alloc.RestoreRequest) { r.Point = d.clock.Now().Add(time.Minute) },
-		"fewer than none":           func(r *alloc.RestoreRequest) { r.AtMost = -1 },
-		"a bound of a log":          func(r *alloc.RestoreRequest) { r.AtMost, r.Source = 5, alloc.RestoreLog },
-		"a bound of a sequence":     func(r *alloc.RestoreRequest) { r.AtMost, r.Pool, r.Sequence = 5, "", sequence },
+		"fewer than none":           func(r *alloc.RestoreRequest) { r.AtMost = new(alloc.Count(-1)) },
+		"none of a burn":            func(r *alloc.RestoreRequest) { r.AtMost = new(alloc.Count(0)) },
+		"a log without a bound":     func(r *alloc.RestoreRequest) { r.Source = alloc.RestoreLog },
+		"a log below none":          func(r *alloc.RestoreRequest) { r.Source, r.AtMost = alloc.RestoreLog, new(alloc.Count(-1)) },
+		"a bound of a table":        func(r *alloc.RestoreRequest) { r.AtMost, r.Source = new(alloc.Count(5)), alloc.RestoreTable },
+		"a bound of a sequence":     func(r *alloc.RestoreRequest) { r.AtMost, r.Pool, r.Sequence = new(alloc.Count(5)), "", sequence },
 		"no old table":              func(r *alloc.RestoreRequest) { r.Source = alloc.RestoreTable },
 	} {
 		r := ok

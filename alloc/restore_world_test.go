@@ -198,12 +198,18 @@ func (d *disaster) service(t testing.TB) *alloc.Service {
 	return s
 }
 
+// none is the bound of a log after which nobody was served.
+var none = new(alloc.Count(0))
+
 // restore carries out a restore, from the parts of a log where there are any, and returns the job and its lines.
 func (d *disaster) restore(t testing.TB, r alloc.RestoreRequest, parts ...string) (alloc.Job, []alloc.CarryLine) {
 	t.Helper()
 	s := d.service(t)
 	if r.Point.IsZero() {
 		r.Point = d.point
+	}
+	if r.Source == alloc.RestoreLog && r.Pool != "" && r.AtMost == nil {
+		r.AtMost = none
 	}
 	j, err := s.Restore(d.ctx, r)
 	if err != nil {

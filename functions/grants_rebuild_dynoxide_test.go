@@ -194,7 +194,7 @@ func (s *system) restore(t *testing.T, by, on string) {
 		confirm := strings.TrimPrefix(strings.TrimPrefix(what, path("pools/")), path("sequences/"))
 		body := func(source string) string {
 			bound := ""
-			if source == "burn" && what == on {
+			if source != "table" && what == on {
 				bound = `, "at_most": 1`
 			}
 			return fmt.Sprintf(`{"source": %q, "point": "2026-11-30T00:00:00Z", "confirm": %q%s}`, source, confirm, bound)

@@ -124,6 +124,9 @@ func restore(t *testing.T, p *program, on, source string, point time.Time, log s
 	for range 2 {
 		body := fmt.Sprintf(`{"source": %q, "point": %q, "why": "the table is gone", "confirm": %q}`, source, point.UTC().Format(time.RFC3339), name)
 		status := http.StatusAccepted
+		if source == "log" && strings.HasPrefix(on, "pools/") {
+			body = strings.Replace(body, "{", `{"at_most": 0, `, 1)
+		}
 		if source == "log" {
 			status = http.StatusCreated
 		}

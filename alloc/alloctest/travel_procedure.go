@@ -187,6 +187,9 @@ func (t *traveller) restore(r alloc.RestoreRequest) {
 func (t *traveller) restoreOnce(on string, r alloc.RestoreRequest, log string) {
 	t.Helper()
 	r.Intent = alloc.NewToken()
+	if r.Source == alloc.RestoreLog && r.Pool != "" {
+		r.AtMost = new(alloc.Count(0)) // the log was written when nobody was served any more
+	}
 	var j alloc.Job
 	t.insistently(fmt.Sprintf("restore %s from %s", on, r.Source), func(p *process) (err error) {
 		if j, err = p.service.Restore(p.ctx, r); err != nil || r.Source != alloc.RestoreLog || j.State != alloc.JobReceiving {

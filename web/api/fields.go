@@ -87,6 +87,16 @@ func boundedOr[T ~int | ~int64](name string, least, most T, without string, to *
 	}}
 }
 
+// boundedGiven reads a whole number within its bounds, of which it counts whether it was given.
+func boundedGiven[T ~int | ~int64](name string, least, most T, to **T) field {
+	var n T
+	read := boundedOr(name, least, most, "what its description says", &n).read
+	return field{name, func(value []byte) error {
+		*to = &n
+		return read(value)
+	}}
+}
+
 // number reads a number of a sequence: a string of digits, since JSON readers lose digits above 2^53.
 func number(name string, given func(alloc.Number) error) field {
 	return field{name, func(value []byte) error {

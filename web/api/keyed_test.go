@@ -185,7 +185,7 @@ func TestEveryMemberOfABodyIsInItsFingerprint(t *testing.T) {
 		"POST /v1/pools/p/log":       {`"why": "w"`, `"since": "2026-11-29T11:00:00Z"`},
 		"POST /v1/sequences/s/log":   {`"why": "w"`, `"since": "2026-11-29T11:00:00Z"`},
 		"POST /v1/pools/p/restore": {
-			`"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p"`, `"source": "burn", "point": "2026-11-29T11:00:01Z", "confirm": "p"`,
+			`"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": 5`, `"source": "burn", "point": "2026-11-29T11:00:01Z", "confirm": "p"`,
 			`"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p", "why": "w"`, `"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": 5`,
 		},
 		"POST /v1/credentials": {

@@ -195,6 +195,7 @@ func TestBadRecoveries(t *testing.T) {
 		`{"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": -5}`:            {"pools/p/restore"},
 		`{"source": "burn", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": "5"}`:           {"pools/p/restore"},
 		`{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": 5, "why": "x "}`: {"pools/p/restore"},
+		`{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`:                            {"pools/p/restore"},
 	} {
 		for _, path := range paths {
 			refusedBy(t, w.do("POST", "/v1/"+path, body), alloc.CodeInvalidRequest)
@@ -232,12 +233,16 @@ func TestARestoreByALog(t *testing.T) {
 
 	restore()
 	w.h = clientAt(t, w.store, w.clock.Now).h // processes start anew after a restore
-	refusedBy(t, w.do("POST", "/v1/pools/p/restore", `{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p"}`), alloc.CodeRebuildStep)
+	refusedBy(t, w.do("POST", "/v1/pools/p/restore", `{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": "p", "at_most": 0}`), alloc.CodeRebuildStep)
 	w.must(200, "POST", "/v1/pools/p/pause", "")
 	w.must(200, "POST", "/v1/sequences/s/pause", "")
 	for path, log := range logs {
 		name := path[strings.LastIndex(path, "/")+1:]
-		got := w.must(201, "POST", path+"/restore", fmt.Sprintf(`{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": %q, "why": "the table was restored"}`, name))
+		bound := ""
+		if strings.Contains(path, "pools") {
+			bound = `, "at_most": 0`
+		}
+		got := w.must(201, "POST", path+"/restore", fmt.Sprintf(`{"source": "log", "point": "2026-11-29T11:00:00Z", "confirm": %q, "why": "the table was restored"%s}`, name, bound))
 		job := read[recoveryJob](t, got.Body)
 		if job.State != "receiving" || job.Point != "2026-11-29T11:00:00Z" || job.Since != "" || job.Source != "log" || job.Input == nil {
 			t.Errorf("%s: %+v", path, job)

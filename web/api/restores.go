@@ -28,14 +28,14 @@ func (a api) logSequence(ctx context.Context, q request, b logBody) (answer, err
 type restoreBody struct {
 	Source  alloc.RestoreSource `json:"source"`
 	Point   time.Time           `json:"point"`
-	AtMost  alloc.Count         `json:"at_most"` // 0 for all
+	AtMost  *alloc.Count        `json:"at_most"`
 	Why     string              `json:"why"`
 	Confirm string              `json:"confirm"`
 }
 
 func (b *restoreBody) fields() []field {
 	return []field{
-		text("source", &b.Source), moment("point", &b.Point), boundedOr("at_most", 1, maxBurn, "all", &b.AtMost), text("why", &b.Why), text("confirm", &b.Confirm),
+		text("source", &b.Source), moment("point", &b.Point), boundedGiven("at_most", 0, maxBurn, &b.AtMost), text("why", &b.Why), text("confirm", &b.Confirm),
 	}
 }
 

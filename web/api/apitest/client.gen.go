@@ -930,7 +930,7 @@ type IDState string
 
 // Job Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":9990,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"export","log":[],"of":"free","parts":1,"pool":"vouchers","started_at":"2026-11-29T12:00:03Z","state":"done","updated_at":"2026-11-29T12:00:05Z"}, {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":10000,"id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","kind":"count","log":[],"parts":0,"pool":"vouchers","started_at":"2026-11-29T12:00:00Z","state":"done","tally":{"claimed":8,"free":9990,"held":2,"retired":0,"returning":0},"updated_at":"2026-11-29T12:00:01Z","why":"month-end"}
 type Job struct {
-	// AtMost Of a restore that burns: how many free IDs it retires; absent for all.
+	// AtMost Of a restore: how many free IDs it retires; absent for all of a *burn*, and for none of a *log*.
 	AtMost *int64 `json:"at_most,omitempty"`
 
 	// Client Who did it.
@@ -2054,7 +2054,7 @@ type RebuildStep string
 
 // ReceivedJob Examples: {"client":"shop","created_at":"2026-11-29T12:00:00Z","done":0,"format":"csv","id":"01FK3Q8T5V7B9D2E4G6H8J0LNP","input":{"column":"code","lines":250001,"parts":1},"kind":"seed","log":[],"parts":0,"pool":"vouchers","state":"receiving","tally":{"added":0,"conflict":0,"duplicate":0,"invalid":0},"total":250000,"updated_at":"2026-11-29T12:00:05Z","warnings":[]}
 type ReceivedJob struct {
-	// AtMost Of a restore that burns: how many free IDs it retires; absent for all.
+	// AtMost Of a restore: how many free IDs it retires; absent for all of a *burn*, and for none of a *log*.
 	AtMost *int64 `json:"at_most,omitempty"`
 
 	// Client Who did it.
@@ -2239,7 +2239,7 @@ type RequestID = string
 
 // RestoreRequest defines model for RestoreRequest.
 type RestoreRequest struct {
-	// AtMost Of *burn* on a pool: how many free IDs are retired; left out, all.
+	// AtMost Of *burn* on a pool: how many free IDs are retired, 1 or more; left out, all. Of *log* on a pool, required: how many IDs may have been taken after the log was begun.
 	AtMost *int64 `json:"at_most,omitempty"`
 
 	// Confirm 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
@@ -4663,6 +4663,8 @@ type ClientInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -4680,6 +4682,8 @@ type ClientInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -6268,6 +6272,8 @@ func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleasePa
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
@@ -6295,6 +6301,8 @@ func (c *Client) RestorePoolWithBody(ctx context.Context, pool PoolInPath, param
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
@@ -11699,6 +11707,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -11716,6 +11726,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
@@ -16487,6 +16499,8 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
@@ -16510,6 +16524,8 @@ func (c *ClientWithResponses) RestorePoolWithBodyWithResponse(ctx context.Contex
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
+//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
