@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,8 +144,9 @@ func checked(t testing.TB, h http.Handler) http.Handler {
 		r.Body = readAlong{io.TeeReader(r.Body, &sent), r.Body}
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, r)
-		if err := c.check(r, sent.Bytes(), rec); err != nil {
-			t.Errorf("against openapi.yaml: %s %.200s %.300s\nanswered by %d %.500s\n%v", r.Method, r.URL, &sent, rec.Code, rec.Body, err)
+		plain := unpacked(t, rec)
+		if err := c.check(r, sent.Bytes(), plain); err != nil {
+			t.Errorf("against openapi.yaml: %s %.200s %.300s\nanswered by %d %.500s\n%v", r.Method, r.URL, &sent, rec.Code, plain.Body, err)
 		}
 		maps.Copy(w.Header(), rec.Header())
 		w.WriteHeader(rec.Code)
@@ -152,6 +154,27 @@ func checked(t testing.TB, h http.Handler) http.Handler {
 			t.Error(err)
 		}
 	})
+}
+
+// unpacked is an answer as it was before it was compressed.
+func unpacked(t testing.TB, rec *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+	t.Helper()
+	if rec.Header().Get("Content-Encoding") != "gzip" {
+		return rec
+	}
+	z, err := gzip.NewReader(bytes.NewReader(rec.Body.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := httptest.NewRecorder()
+	maps.Copy(plain.Header(), rec.Header())
+	plain.Header().Del("Content-Encoding")
+	plain.Code, plain.Body = rec.Code, bytes.NewBuffer(body)
+	return plain
 }
 
 type readAlong struct {

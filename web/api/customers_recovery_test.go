@@ -65,7 +65,7 @@ func TestACustomerAuditsAndRestores(t *testing.T) {
 	}
 	told[*apitest.PausePoolResponse](c, 200)(c.PausePoolWithResponse(c.ctx, "p", nil))
 	restore := told[*apitest.RestorePoolResponse](c, 201)(c.RestorePoolWithResponse(c.ctx, "p", nil, apitest.RestoreRequest{
-		Source: apitest.RestoreRequestSourceLog, Point: w.clock.Now().Add(-time.Hour), Confirm: "p",
+		Source: apitest.RestoreRequestSourceLog, Point: w.clock.Now().Add(-time.Hour), Confirm: "p", AtMost: new(int64(0)),
 	})).JSON201
 	told[*apitest.PutJobInputResponse](c, 200)(c.PutJobInputWithBodyWithResponse(c.ctx, restore.ID, 0, nil, "application/x-ndjson", strings.NewReader(string(lines))))
 	told[*apitest.StartJobResponse](c, 202)(c.StartJobWithResponse(c.ctx, restore.ID, nil, apitest.StartRequest{Parts: 1}))
