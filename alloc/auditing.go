@@ -21,6 +21,7 @@ const (
 	FindCounts       FindingKind = "counts"        // seeded is not free + held + claimed + returning + retired + forgotten, or a count is off
 	FindLostID       FindingKind = "lost_id"       // a chunk lists an ID that has no item
 	FindUnlisted     FindingKind = "unlisted"      // a free ID is in no chunk that is still to be used: nobody can get it
+	FindSetBack      FindingKind = "set_back"      // an ID is free that was taken, and has not come back: it was made free past the Store. Nobody is given it
 	FindDamagedID    FindingKind = "damaged_id"    // an ID's item cannot be read, or says that it is free and has an owner: nobody is given it
 	FindKey          FindingKind = "key"           // a key record and the IDs that it names do not fit
 	FindOverdueHold  FindingKind = "overdue_hold"  // a hold is past its time for longer than two runs of the schedule

@@ -124,7 +124,7 @@ const (
 type Tally struct {
 	Added, Duplicate, Conflict, Invalid     Count // of JobSeed, and of JobCheck as they would be. Of JobRestore: Duplicate was so already, Conflict is in two hands, Invalid could not be carried for another reason
 	Free, Held, Claimed, Returning, Retired Count // of JobCount, JobRebuild and JobAudit
-	Lost                                    Count // of JobRebuild: IDs that were listed and are gone; they are retired. Of JobAudit: the same, not retired
+	Lost                                    Count // of JobRebuild: IDs that were listed and are gone, or were set back to free; they are retired. Of JobAudit: IDs that are gone
 	Missing                                 Count // of JobRebuild: IDs that were counted and are gone, with all that listed them
 	Carried, Burned                         Count // of JobRestore
 	Findings                                Count // of JobAudit, all

@@ -27,9 +27,12 @@ type PoolRebuildOrder struct {
 type PoolRebuilt struct {
 	Next  string // "" at the end: the pool is rebuilt and open
 	Met   Count  // IDs of this step
-	Tally Tally  // of them, by state; Lost is IDs that were listed and are gone: they are known from now on, and retired. Missing: see RebuildPool
-	Gone  []ID   // of those that are lost the first MaxFindings; a repeat of the step says the same
+	Tally Tally  // of them, by state; Lost is IDs that were listed and are gone, and IDs that were set back: they are retired. Missing: see RebuildPool
 	Total Count  // how many there will be in all, as far as is known; 0 for not known
+
+	// Of those that are lost the first MaxFindings of either kind; a repeat of the step says the same.
+	Gone    []ID // they were listed, and had no item
+	SetBack []ID // they were free, and had been taken
 }
 
 // Repairs is the way back of pools: from the items of its IDs, which are the truth.
@@ -42,6 +45,7 @@ type Repairs interface {
 	// was free and listed, or returning, when the rebuild began can be claimed after Sweep, once; what is held, on its way back or given up comes back as before, also where its return item was lost; an ID that was
 	// taken is never free, nor is one handed out that was made free by hand and has its owner still; an ID that was put by a seeding that was cut off is either claimable or is added by the seeding's repeat; Level is right after a
 	// Sweep, and WalkIDs meets each ID once. IDs that were listed and are gone are retired, never free again (in a pool that forgets they are gone for good).
+	// So is an ID that was set back to free, past the Store, when it had been taken, where the Store has what shows that: AbandonRebuild leaves it retired.
 	//
 	// IDs that were counted as seeded and are gone with all that listed them nobody can name. The last step says how many, as Missing, also when it is
 	// repeated; from then on they count no more, so this is the last that is heard of them: a seeding of such an ID adds it anew, also where it was taken.

@@ -1,12 +1,49 @@
 package alloc_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"idpool/alloc"
 	"idpool/alloc/alloctest"
 )
+
+// backStore finds some IDs set back in a rebuild.
+type backStore struct {
+	alloc.Store
+	ids []alloc.ID
+}
+
+func (s backStore) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (alloc.PoolRebuilt, error) {
+	done, err := s.Store.RebuildPool(ctx, o)
+	if err == nil && done.Next == "" {
+		done.SetBack, done.Tally.Lost = s.ids, alloc.Count(len(s.ids))
+	}
+	return done, err
+}
+
+func TestARebuildNamesTheIDsThatWereSetBack(t *testing.T) {
+	o, _ := newAudit(t)
+	s, err := alloc.NewService(alloc.Config{Store: backStore{o.store, []alloc.ID{"A-1", "A-2"}}, Now: o.clock.Now, Log: logCodec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Service = s
+	j, err := o.RebuildPool(o.ctx, alloc.PoolRebuildRequest{Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, found := o.finished(t, j.ID)
+	if j.State != alloc.JobDone || j.Tally.Lost != 2 || len(found) != 2 {
+		t.Fatalf("the job is %+v with %+v", j, found)
+	}
+	for i, f := range found {
+		if f.Kind != alloc.FindSetBack || f.On != fmt.Sprintf("A-%d", i+1) || f.Remedy != alloc.RemedyNone {
+			t.Errorf("finding %d is %+v", i, f)
+		}
+	}
+}
 
 // A rebuild of a pool of which IDs are gone names the first of them in its result, and counts all; of one of which none is gone there is none.
 func TestARebuildNamesTheIDsThatAreGone(t *testing.T) {

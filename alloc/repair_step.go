@@ -33,15 +33,18 @@ func (s *Service) rebuildStep(ctx context.Context, j Job) (doneStep, error) {
 	return doneStep{to, done.Next == ""}, nil
 }
 
-// gonePart makes a part of the IDs that a step has found gone, as far as they are shown: nothing else tells of them once the pool has its new
+// gonePart makes a part of the IDs that a step has found gone or set back, as far as they are shown: nothing else tells of them once the pool has its new
 // queue, but that they are retired.
 func (s *Service) gonePart(j Job, done PoolRebuilt) (Part, error) {
 	if !s.log.whole() {
 		return Part{}, nil // the counts tell how many
 	}
-	found := make([]Finding, len(done.Gone))
-	for i, id := range done.Gone {
-		found[i] = Finding{Kind: FindLostID, On: string(id), Detail: "it was listed, and had no item: it is retired"}
+	var found []Finding
+	for _, id := range done.Gone {
+		found = append(found, Finding{Kind: FindLostID, On: string(id), Detail: "it was listed, and had no item: it is retired"})
+	}
+	for _, id := range done.SetBack {
+		found = append(found, Finding{Kind: FindSetBack, On: string(id), Detail: "it was free, and had been taken: it is retired"})
 	}
 	data, shown, err := s.encodeFindings(found, MaxFindings-j.Tally.Lost)
 	return Part{Data: data, IDs: shown}, err
@@ -99,7 +102,7 @@ func (s *Service) freeRebuilds(ctx context.Context, r *TendReport, over func() b
 // rebuildSum is what a rebuild has met, in words.
 func rebuildSum(j Job) string {
 	t := j.Tally
-	sum := fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired; %d were listed and gone, and are retired",
+	sum := fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired; %d were listed and gone, or had been set back to free, and are retired",
 		several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired, t.Lost)
 	if t.Missing > 0 {
 		sum += fmt.Sprintf("; %d more were counted and are gone without a trace", t.Missing)

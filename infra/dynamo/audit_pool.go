@@ -62,6 +62,10 @@ type poolAudit struct {
 	QueueSeries int64 // of the head by which they are struck off
 	QueueAt     int64
 	QueueTail   int64
+	QueueLow    int64
+	QueueBase   int64
+	Torn        bool // a chunk of it, from the low mark on, cannot be read as a whole
+	SetBack     bits // candidates that a chunk below the low mark lists
 }
 
 // auditPhase is what the next step does.
@@ -72,7 +76,8 @@ const (
 	auditIDs     auditPhase = "ids"     // scans IDs
 	auditListed  auditPhase = "listed"  // strikes off candidates
 	auditAgain   auditPhase = "again"   // looks at those that are left again
-	auditTell    auditPhase = "tell"    // reports those that are left then
+	auditPassed  auditPhase = "passed"  // looks which of those that are left then the queue has passed
+	auditTell    auditPhase = "tell"    // reports those that are left at last
 	auditRecount auditPhase = "recount" // scans IDs again, for the counts
 	auditOver    auditPhase = "over"
 )
@@ -185,6 +190,8 @@ func (a *auditing) next(ctx context.Context) error {
 		return a.strike(ctx)
 	case auditAgain:
 		return a.again(ctx)
+	case auditPassed:
+		return a.passed(ctx)
 	case auditTell:
 		return a.tell(ctx)
 	}

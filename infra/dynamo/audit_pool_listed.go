@@ -31,7 +31,8 @@ const (
 //
 // So of a candidate that was met before a head was read, is in none of that head's chunks, and is read again after that as it was, only
 // one thing is to be feared: that its batch had not listed it yet. So what is left after the first round is left out where its batch is open,
-// and struck off in a second round by a head that is read after that. What is left then, and still as it was, is certain.
+// and struck off in a second round by a head that is read after that. What is left then, and still as it was, is certain. Where a chunk below the low
+// mark lists it, it was taken in this generation, and was set back to free past the Store: see passed.
 
 // gathered begins the first round, where there are candidates.
 func (a *auditing) gathered(ctx context.Context) error {
@@ -46,7 +47,7 @@ func (a *auditing) gathered(ctx context.Context) error {
 
 // goOn goes on behind the candidates.
 func (a *auditing) goOn(ctx context.Context) error {
-	a.Pieces, a.Candidates, a.Struck = nil, 0, nil
+	a.Pieces, a.Candidates, a.Struck, a.SetBack = nil, 0, nil, nil
 	a.Phase = auditIDs
 	if done(a.Positions) {
 		return a.counts(ctx)
@@ -119,6 +120,7 @@ func (a *auditing) strike(ctx context.Context) error {
 			return err
 		}
 		for _, it := range items {
+			a.Torn = a.Torn || torn(it)
 			for _, l := range it.List(AttrListings) {
 				if i, is := open[l]; is {
 					a.Struck.set(i, true)
@@ -133,10 +135,63 @@ func (a *auditing) strike(ctx context.Context) error {
 		return a.goOn(ctx)
 	case a.QueueAt >= a.QueueTail && a.Round == 1:
 		a.Phase, a.QueueAt = auditAgain, 0
+	case a.QueueAt >= a.QueueTail && a.Torn: // what is left may have been listed where nothing can be read
+		a.Phase, a.QueueAt = auditTell, 0
 	case a.QueueAt >= a.QueueTail:
+		a.Phase, a.QueueAt = auditPassed, a.QueueLow
+	}
+	return nil
+}
+
+// passed looks at some chunks below the low mark, the latest first. What one of them lists, and none after it, was taken in that generation or the
+// low mark would not have passed it: free it is by a hand past the Store. Below one that cannot be read as a whole nothing tells that.
+func (a *auditing) passed(ctx context.Context) error {
+	list, err := a.candidates(ctx)
+	if err != nil {
+		return err
+	}
+	open := make(map[string]int, len(list))
+	for i, c := range list {
+		if !a.Struck.has(i) && !a.SetBack.has(i) && strings.HasPrefix(c, candidateFree) {
+			open[c[1:]] = i
+		}
+	}
+	from := max(-a.QueueBase, a.QueueAt-strikeChunks)
+	items, err := a.s.chunksOf(ctx, a.pool, a.QueueSeries, from, a.QueueAt)
+	if err != nil {
+		return err
+	}
+	whole := true
+	for _, it := range slices.Backward(items) {
+		if whole = whole && !torn(it); !whole {
+			break
+		}
+		for _, l := range it.List(AttrListings) {
+			if i, is := open[l]; is {
+				a.SetBack.set(i, true)
+				delete(open, l)
+			}
+		}
+	}
+	if a.QueueAt = from; !whole || len(open) == 0 || from <= -a.QueueBase {
 		a.Phase, a.QueueAt = auditTell, 0
 	}
 	return nil
+}
+
+// torn reports whether something of a chunk is lost.
+func torn(it Item) bool {
+	_, lists := it[AttrListings]
+	return !lists && !it.Bool(AttrVoid) || !it.isOf(AttrBefore) || len(it.List(AttrListings)) != len(decodeChunk(0, it).listings)
+}
+
+// chunksOf reads the chunks of a series from one to before another; nil stands for one that is lost.
+func (s *Store) chunksOf(ctx context.Context, pool alloc.PoolName, series, from, to int64) ([]Item, error) {
+	var keys []Key
+	for n := from; n < to; n++ {
+		keys = append(keys, chunkKey(pool, series, n))
+	}
+	return s.readAll(ctx, keys)
 }
 
 // readQueue reads the head by which candidates are struck off. Where it has been lost since, nothing can be said of them.
@@ -150,6 +205,7 @@ func (a *auditing) readQueue(ctx context.Context) (whole bool, err error) {
 		return false, poolRebuilding(a.pool)
 	case h.whole():
 		a.QueueSeries, a.QueueAt, a.QueueTail = h.series, h.lo, h.tl
+		a.QueueLow, a.QueueBase, a.Torn = h.lo, h.base, false
 		return true, nil
 	}
 	a.Headless = true
@@ -226,7 +282,7 @@ func (a *auditing) again(ctx context.Context) error {
 
 // tell reports what is left, some in each step.
 func (a *auditing) tell(ctx context.Context) error {
-	list, _, items, err := a.left(ctx)
+	list, at, items, err := a.left(ctx)
 	if err != nil {
 		return err
 	}
@@ -234,6 +290,8 @@ func (a *auditing) tell(ctx context.Context) error {
 		l, _ := parseListing(c[1:])
 		switch {
 		case items[i] == nil:
+		case a.SetBack.has(at[i]):
+			a.find(alloc.FindSetBack, string(l.id), alloc.RemedyNone, "it is free, and was taken: the queue has passed it, and it has not come back; somebody has it, or had it last")
 		case strings.HasPrefix(c, candidateHeld):
 			a.find(alloc.FindNoReturn, string(l.id), alloc.RemedyRebuild, "it is held, and nothing brings it back")
 		default:

@@ -14,12 +14,13 @@ import (
 //     of all three. While it says that a rebuild is on, it also has the configuration that the head will have.
 //  2. The head is marked, or made anew and marked where it is lost. From then on nobody else changes it: every update of a head tests
 //     that it has no mark.
-//  3. A step scans a stretch of the table. What is to be listed of it is put into an item, the step's page, if there is none:
+//  3. Steps look back at what the old series has passed, for IDs that were set back to free; see rebuild_pool_back.go.
+//  4. A step scans a stretch of the table. What is to be listed of it is put into an item, the step's page, if there is none:
 //     the first one stands. Then the chunks that the page names are put, if absent, and last M says that the step is done.
 //     So whoever does a step again, at the same time or hours later, writes the same chunks or none. Chunks of what can be claimed, now or
 //     when it has come back, are numbered up from 0; those of what is settled down from −1: nobody leases them, but each ID is
 //     listed once, and a walk and the repeat of a seeding find it.
-//  4. The head is replaced, on condition of the mark and the old series, by one of the new series.
+//  5. The head is replaced, on condition of the mark and the old series, by one of the new series.
 //
 // What set out for the old series, and arrives after that, finds another series in the head and is refused; a chunk that it puts
 // is in no queue. What the scan has missed, as it was put after it had passed, belongs to a seeding that cannot have
@@ -75,6 +76,7 @@ type rebuilding struct {
 	scan       int64
 	positions  []position
 	at         time.Time
+	back       lookedBack
 }
 
 func decodeRebuilding(pool alloc.PoolName, it Item) *rebuilding {
@@ -86,6 +88,7 @@ func decodeRebuilding(pool alloc.PoolName, it Item) *rebuilding {
 	for i, name := range tallyAttrs {
 		r.counts[i] = it.Int(name)
 	}
+	r.back = decodeBack(it)
 	for _, text := range it.List(attrPositions) {
 		r.positions = append(r.positions, position(text))
 	}
@@ -232,6 +235,10 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 
 // rebuildStep does the step that is next. again says that the rebuild has begun anew.
 func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.PoolRebuilt, again bool, err error) {
+	if r.looksBack() {
+		err = s.backStep(ctx, r)
+		return alloc.PoolRebuilt{Next: stepMark(r.series, r.step+1), Total: r.total(0)}, false, err
+	}
 	if r.scanned() {
 		again, err = s.switchSeries(ctx, r)
 		return r.ended(), again, err

@@ -228,7 +228,8 @@ func (s *Store) markHead(ctx context.Context, c *condition) error {
 	if c.head == nil || c.head.rebuild != r.job {
 		return s.setMark(ctx, c)
 	}
-	set := map[string]any{attrStep: int64(1)}
+	set := beginBack(c)
+	set[attrStep] = int64(1)
 	if h := c.configured(); h != nil {
 		known, err := s.whatItIs(ctx, c, h)
 		if err != nil {

@@ -93,7 +93,7 @@ func (s *Store) glance(ctx context.Context, h *head, say func(string, ...any)) e
 		switch {
 		case it == nil:
 			fault = "lost"
-		case len(it.List(AttrListings)) != len(decodeChunk(at[i], it).listings), !it.isOf(AttrBefore):
+		case torn(it):
 			fault = "damaged"
 		default:
 			continue

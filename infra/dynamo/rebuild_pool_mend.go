@@ -173,7 +173,7 @@ func (c *stretchOf) lostOf(ctx context.Context, listed []entry, source string) (
 	if len(listed) == 0 {
 		return nil, nil
 	}
-	states, err := c.itemsOf(ctx, listed)
+	states, err := c.s.itemsOf(ctx, c.pool, listed)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (c *stretchOf) lostOf(ctx context.Context, listed []entry, source string) (
 		}
 	}
 	if put {
-		if states, err = c.itemsOf(ctx, listed); err != nil {
+		if states, err = c.s.itemsOf(ctx, c.pool, listed); err != nil {
 			return nil, err
 		}
 	}
@@ -203,7 +203,7 @@ func (c *stretchOf) lostOf(ctx context.Context, listed []entry, source string) (
 	return entries, nil
 }
 
-func (c *stretchOf) itemsOf(ctx context.Context, listed []entry) (map[alloc.ID]Item, error) {
+func (s *Store) itemsOf(ctx context.Context, pool alloc.PoolName, listed []entry) (map[alloc.ID]Item, error) {
 	ids := make([]alloc.ID, 0, len(listed))
 	states := map[alloc.ID]Item{}
 	for _, e := range listed {
@@ -212,7 +212,7 @@ func (c *stretchOf) itemsOf(ctx context.Context, listed []entry) (map[alloc.ID]I
 			ids = append(ids, e.id)
 		}
 	}
-	return states, c.s.insist(ctx, func() error { return c.s.readIDs(ctx, c.pool, ids, states) })
+	return states, s.insist(ctx, func() error { return s.readIDs(ctx, pool, ids, states) })
 }
 
 // chunkOf is the series and the number of a chunk of the pool.

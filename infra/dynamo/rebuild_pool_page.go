@@ -20,6 +20,7 @@ type entry struct {
 	tag  string // of the batch that has put it
 	open bool   // it can be claimed, now or when it has come back
 	lost bool   // it was listed and had no item
+	back bool   // it was set back to free when it had been taken
 	kept bool   // its batch may go on: it asks what of it is listed
 }
 
@@ -31,6 +32,8 @@ func (e entry) String() string {
 		kind = "o"
 	case e.lost:
 		kind = "l"
+	case e.back:
+		kind = "b"
 	}
 	if e.kept {
 		kind = strings.ToUpper(kind)
@@ -45,7 +48,7 @@ func parseEntry(text string) (entry, bool) {
 		return entry{}, false
 	}
 	kind := strings.ToLower(head[:1])
-	return entry{listing: l, tag: head[1:], open: kind == "o", lost: kind == "l", kept: kind != head[:1]}, true
+	return entry{listing: l, tag: head[1:], open: kind == "o", lost: kind == "l", back: kind == "b", kept: kind != head[:1]}, true
 }
 
 // rebuiltPage is what a step lists, and where the scan goes on after it.
@@ -211,6 +214,9 @@ func (p *rebuiltPage) done(r *rebuilding, next string) alloc.PoolRebuilt {
 	for _, e := range p.entries {
 		if e.lost && len(done.Gone) < alloc.MaxFindings {
 			done.Gone = append(done.Gone, e.id)
+		}
+		if e.back && len(done.SetBack) < alloc.MaxFindings {
+			done.SetBack = append(done.SetBack, e.id)
 		}
 	}
 	return done

@@ -156,6 +156,9 @@ func (c *stretchOf) judge(ctx context.Context, m *metStretch) (entries []entry, 
 			continue // listed where the chunk is met that has listed it
 		}
 		e, kind := c.standing(id, it)
+		if e.back = it.Str(AttrSource) == c.backSource(); e.back {
+			counts[tallyLost]++
+		}
 		if entries = append(entries, e); kind == tallyNone {
 			continue
 		}

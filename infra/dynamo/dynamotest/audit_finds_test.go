@@ -85,14 +85,24 @@ func TestTheAuditFindsEachKindThatIsPlanted(t *testing.T) {
 		{"a claimed ID was made free by hand", func(s *auditStage) string {
 			c := s.claim(order(2, ""))
 			s.sweep() // its chunk is passed
-			s.change(idItem(c.IDs[0]), func(it dynamo.Item) {
-				it[dynamo.AttrState] = dynamo.StateFree
-				for _, attr := range []string{dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy} {
-					delete(it, attr)
-				}
-			})
+			s.setBack(c.IDs[:1])
 			return string(c.IDs[0])
-		}, alloc.FindUnlisted, alloc.RemedyRebuild, nil},
+		}, alloc.FindSetBack, alloc.RemedyNone, nil},
+		{"a claimed ID was made free by hand, and a chunk is gone that may have listed it since", func(s *auditStage) string {
+			c := s.claim(order(2, ""))
+			s.sweep()
+			s.setBack(c.IDs[:1])
+			s.remove(chunkItem(7))
+			return chunkItem(7).PK
+		}, alloc.FindChunk, alloc.RemedyRebuild, []alloc.FindingKind{alloc.FindUnlisted, alloc.FindUnlisted, alloc.FindUnlisted}},
+		{"a claimed ID was made free by hand, and has a chunk that is gone before its own", func(s *auditStage) string {
+			s.claim(order(2, ""))
+			c := s.claim(order(2, ""))
+			s.sweep()
+			s.setBack(c.IDs[:1])
+			s.remove(chunkItem(0))
+			return string(c.IDs[0])
+		}, alloc.FindSetBack, alloc.RemedyNone, []alloc.FindingKind{alloc.FindChunk}},
 		{"a claimed ID was made free by hand, and has its owner still", func(s *auditStage) string {
 			id := s.claim(order(1, "")).IDs[0]
 			s.set(idItem(id), dynamo.AttrState, dynamo.StateFree)

@@ -121,6 +121,22 @@ func (s *auditStage) change(k dynamo.Key, how func(dynamo.Item)) {
 	}
 }
 
+// setBack sets IDs back to what they were before somebody took them.
+func (s *auditStage) setBack(ids []alloc.ID) {
+	s.Helper()
+	for _, id := range ids {
+		s.change(idItem(id), asBefore)
+	}
+}
+
+// asBefore makes the item of an ID that is taken what it was before.
+func asBefore(it dynamo.Item) {
+	it[dynamo.AttrState] = dynamo.StateFree
+	for _, attr := range []string{dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy, dynamo.AttrOwner, dynamo.AttrKey, dynamo.AttrMetadata} {
+		delete(it, attr)
+	}
+}
+
 func (s *auditStage) remove(k dynamo.Key) {
 	s.Helper()
 	if _, err := s.mem.Delete(s.Context(), k, dynamo.Exists("pk")); err != nil {

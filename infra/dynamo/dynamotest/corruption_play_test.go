@@ -27,6 +27,8 @@ type harm struct {
 	audit    string     // what the audit finds, in the order of the kinds
 	remains  string     // what it finds after the rebuild, as nobody can repair it
 	others   bool       // the repeat of a key may be given other IDs: nothing shows any more that the first ones are its own
+	back     bool       // IDs are free again that somebody has
+	blinds   bool       // after it nothing tells such an ID from others
 	unasked  bool       // a seeding is not to be repeated: its IDs would be counted again, though none is given twice
 }
 
@@ -47,6 +49,7 @@ type corruptionPlay struct {
 	keyed  map[string]alloc.Claim
 	leases map[string]alloc.Range
 	held   []alloc.Claim
+	back   []alloc.ID    // set back
 	kept   []alloc.Claim // held, and settled by nobody
 
 	headBefore   dynamo.Item  // when the harm was about to be done
@@ -111,6 +114,9 @@ func (p *corruptionPlay) doHarm() {
 			}
 			h.how(it)
 			p.mem.Set(it)
+			if h.back {
+				p.back = append(p.back, alloc.ID(it.Str("pk")[len(idItem("").PK):]))
+			}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package dynamotest
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,15 +34,33 @@ func idsIn(state string) func(*corruptionPlay, dynamo.Item) bool {
 	}
 }
 
+// passedClaims finds claimed IDs that are listed below the low mark alone.
+func passedClaims(p *corruptionPlay, it dynamo.Item) bool {
+	if !idsIn(dynamo.StateClaimed)(p, it) {
+		return false
+	}
+	listing := fmt.Sprintf("%d %s", it.Int(dynamo.AttrGeneration), it.Str("pk")[len(idItem("").PK):])
+	low, passed := p.headBefore.Int(dynamo.AttrLow), false
+	for _, c := range p.mem.Items() {
+		if kindOf(c.Key()) == kindChunk && slices.Contains(c.List(dynamo.AttrListings), listing) {
+			if chunkNumber(c.Key()) >= low {
+				return false
+			}
+			passed = true
+		}
+	}
+	return passed
+}
+
 const ownPK = "P#" + string(pool)
 
 var poolHarms = []harm{
-	{what: "the head is lost", which: at(ownPK, "H"), caller: alloc.CodePoolDamaged, schedule: alloc.CodePoolDamaged, audit: "head"},
-	{what: "the head has no tail", which: at(ownPK, "H"), how: lacking(dynamo.AttrTail), caller: alloc.CodePoolDamaged, schedule: alloc.CodePoolDamaged, audit: "head"},
-	{what: "leased chunks are lost", which: chunksOf(dynamo.AttrLow, dynamo.AttrNext), schedule: alloc.CodePoolDamaged, audit: "chunk unlisted"},
-	{what: "leased chunks are damaged", which: chunksOf(dynamo.AttrLow, dynamo.AttrNext), how: setTo(dynamo.AttrListings, []string{"?"}), audit: "chunk unlisted"},
-	{what: "chunks that are to be leased are lost", which: chunksOf(dynamo.AttrNext, dynamo.AttrTail), caller: alloc.CodeBusy, schedule: alloc.CodePoolDamaged, audit: "chunk unlisted"},
-	{what: "chunks that are to be leased are damaged", which: chunksOf(dynamo.AttrNext, dynamo.AttrTail), how: setTo(dynamo.AttrListings, []string{"?"}), caller: alloc.CodeBusy, audit: "chunk unlisted"},
+	{what: "the head is lost", which: at(ownPK, "H"), caller: alloc.CodePoolDamaged, schedule: alloc.CodePoolDamaged, audit: "head", blinds: true},
+	{what: "the head has no tail", which: at(ownPK, "H"), how: lacking(dynamo.AttrTail), caller: alloc.CodePoolDamaged, schedule: alloc.CodePoolDamaged, audit: "head", blinds: true},
+	{what: "leased chunks are lost", which: chunksOf(dynamo.AttrLow, dynamo.AttrNext), schedule: alloc.CodePoolDamaged, audit: "chunk unlisted", blinds: true},
+	{what: "leased chunks are damaged", which: chunksOf(dynamo.AttrLow, dynamo.AttrNext), how: setTo(dynamo.AttrListings, []string{"?"}), audit: "chunk unlisted", blinds: true},
+	{what: "chunks that are to be leased are lost", which: chunksOf(dynamo.AttrNext, dynamo.AttrTail), caller: alloc.CodeBusy, schedule: alloc.CodePoolDamaged, audit: "chunk unlisted", blinds: true},
+	{what: "chunks that are to be leased are damaged", which: chunksOf(dynamo.AttrNext, dynamo.AttrTail), how: setTo(dynamo.AttrListings, []string{"?"}), caller: alloc.CodeBusy, audit: "chunk unlisted", blinds: true},
 	{what: "the settings are lost", which: under(ownPK, "G#"), audit: "head"},
 	{what: "the catalogue has lost it", which: at("N#pool", string(pool))},
 	{what: "return items are lost", which: under(ownPK+"#R", "I#"), audit: "no_return"},
@@ -55,9 +75,10 @@ var poolHarms = []harm{
 	{what: "held IDs are damaged", which: idsIn(dynamo.StateHeld), how: lacking(dynamo.AttrHoldEnd), audit: "damaged_id", remains: "damaged_id"},
 	{what: "claimed IDs are made free by hand", which: idsIn(dynamo.StateClaimed), how: setTo(dynamo.AttrState, dynamo.StateFree), audit: "damaged_id", remains: "damaged_id"},
 	{what: "held IDs are made free by hand", which: idsIn(dynamo.StateHeld), how: setTo(dynamo.AttrState, dynamo.StateFree), audit: "damaged_id", remains: "damaged_id"},
+	{what: "IDs that the queue has passed are set back", which: passedClaims, how: asBefore, back: true, audit: "set_back", others: true},
 	{what: "batch records are lost", which: under("J#", "B#"), unasked: true},
 	{what: "the refill's record is lost", which: at(ownPK, "F")},
-	{what: "a chunk that is leased later is lost", which: leasedLater, near: alloc.CodePoolDamaged, audit: "chunk unlisted"},
+	{what: "a chunk that is leased later is lost", which: leasedLater, near: alloc.CodePoolDamaged, audit: "chunk unlisted", blinds: true},
 }
 
 func TestWhateverAPoolLosesNoIDIsGivenTwice(t *testing.T) {
@@ -75,6 +96,11 @@ func playPool(t *testing.T, seed uint64, harms []harm) {
 	p.unfinished()
 	p.headBefore = p.mem.Item(headKey)
 	p.strike(steps)
+	if p.any(func(h harm) bool { return h.blinds }) {
+		for _, id := range p.back { // nothing tells of these
+			delete(p.g.ids, id)
+		}
+	}
 	c, caller := p.take(p.process(), order(1, ""))
 	if caller == nil {
 		p.owned = append(p.owned, c)

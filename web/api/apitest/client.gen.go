@@ -2663,7 +2663,7 @@ type Tally struct {
 	// Known IDs or leases that were as a restore would have made them.
 	Known *int64 `json:"known,omitempty"`
 
-	// Lost IDs that were listed and are gone; a rebuild retires them.
+	// Lost IDs that were listed and are gone; of a rebuild also those that were set back to free. A rebuild retires them.
 	Lost *int64 `json:"lost,omitempty"`
 
 	// Missing IDs that were counted as seeded and are gone with all that listed them; absent for none. Nobody can name them, and from this rebuild on they count
@@ -4607,8 +4607,8 @@ type ClientInterface interface {
 	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
-	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+	// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 	// change it: what differs from it is refused.
 	//
 	// Takes any type of body and a specified content type.
@@ -4621,8 +4621,8 @@ type ClientInterface interface {
 	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
-	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+	// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 	// change it: what differs from it is refused.
 	//
 	// Takes a body of the `application/json` content type.
@@ -6166,8 +6166,8 @@ func (c *Client) PreviewPool(ctx context.Context, pool PoolInPath, body PreviewP
 // It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
-// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 // change it: what differs from it is refused.
 //
 // Takes any type of body and a specified content type.
@@ -6190,8 +6190,8 @@ func (c *Client) RebuildPoolWithBody(ctx context.Context, pool PoolInPath, param
 // It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
-// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 // change it: what differs from it is refused.
 //
 // Takes a body of the `application/json` content type.
@@ -11649,8 +11649,8 @@ type ClientWithResponsesInterface interface {
 	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
-	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+	// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 	// change it: what differs from it is refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -11663,8 +11663,8 @@ type ClientWithResponsesInterface interface {
 	// It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 	// answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 	//
-	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-	// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+	// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+	// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 	// change it: what differs from it is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -16411,8 +16411,8 @@ func (c *ClientWithResponses) PreviewPoolWithResponse(ctx context.Context, pool 
 // It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
-// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 // change it: what differs from it is refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -16431,8 +16431,8 @@ func (c *ClientWithResponses) RebuildPoolWithBodyWithResponse(ctx context.Contex
 // It makes a job that lists every free ID anew, from the records of the IDs themselves, whatever else of the pool is lost. Of a pool that is being rebuilt it
 // answers with the job that does it. Until the job is done claims may be answered 503 `pool_rebuilding`. *Cancel* the job to have the pool as it was.
 //
-// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired; `lost` counts them. `confirm` is the name of
-// the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
+// An ID that was taken is never free after it. IDs that were listed and whose record is gone are retired, and so are IDs that were set back to free
+// past the program when they had been taken, where that shows; `lost` counts both. `confirm` is the name of the pool. `policy` and `fold_case`, both, are for a pool whose configuration is lost as well: *evidence* says so. Where it is known, a rebuild does not
 // change it: what differs from it is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
