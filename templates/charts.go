@@ -1,5 +1,6 @@
 package templates
 
+import "strconv"
 // Spark is a line over time without axes: the words beside it say what it shows.
 type Spark struct {
 	Points string // of a polyline in a box of 114 by 22; "" for no data
@@ -42,3 +43,19 @@ type Tick struct{ At, Text string }
 
 // Event is something that happened: a refill, a seeding.
 type Event struct{ X, Y, Text string }
+
+// The box of a chart.
+const (
+	chartWide = 720
+	chartHigh = 200
+)
+
+// percent is a place in the box of a chart as a part of its width or height: axes and marks are drawn in their own size on any screen, and
+// only the line is stretched.
+func percent(at string, whole float64) string {
+	place, err := strconv.ParseFloat(at, 64)
+	if err != nil {
+		return "0%"
+	}
+	return strconv.FormatFloat(100*place/whole, 'f', 2, 64) + "%"
+}

@@ -26,6 +26,8 @@ type Frame struct {
 type Link struct {
 	Text, Href string
 	Current    bool // it is the page itself
+	Main       bool // of several steps the one that leads on
+	Danger     bool // the step destroys, or cannot be undone
 }
 
 // Refresh says how often a page brings its live parts up to date. The zero value is a page without any.

@@ -243,8 +243,9 @@ func (s sample) buttons(all ...string) []templates.Link {
 		return nil
 	}
 	var links []templates.Link
-	for _, text := range all {
-		links = append(links, templates.Link{Text: text, Href: Prefix})
+	for n, text := range all {
+		verb, _, _ := strings.Cut(text, " ")
+		links = append(links, templates.Link{Text: text, Href: Prefix, Main: n == 0, Danger: verb == "Delete" || verb == "Retire" || verb == "Revoke"})
 	}
 	return links
 }

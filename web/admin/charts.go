@@ -164,6 +164,8 @@ func timeTicks(s span) (ticks []templates.Tick) {
 		step = 15 * time.Minute
 	case whole <= 8*time.Hour:
 		step = time.Hour
+	case whole > 8*24*time.Hour:
+		step, layout = 5*24*time.Hour, "2 Jan"
 	case whole > 36*time.Hour:
 		step, layout = 24*time.Hour, "2 Jan"
 	}

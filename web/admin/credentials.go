@@ -31,7 +31,7 @@ func (d *dashboard) credentialsPage(r *http.Request) (templ.Component, error) {
 	}
 	p := templates.CredentialsPage{Frame: d.frame(r, "Credentials")}
 	if !d.readOnly && may(r, alloc.ActionCredentials, "*") {
-		p.Buttons = []templates.Link{{Text: "Create credential", Href: "/new/credential"}}
+		p.Buttons = []templates.Link{{Text: "Create credential", Href: "/new/credential", Main: true}}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func (d *dashboard) credentialPage(r *http.Request) (templ.Component, error) {
 	p.Trail = d.trailPart(r, topic{target: "credential/" + string(c.ID)})
 	if !d.readOnly && c.Revoked.IsZero() && may(r, alloc.ActionCredentials, "*") {
 		for _, s := range [][2]string{{"Edit credential", "edit"}, {"Rotate secret", "rotate"}, {"Revoke credential", "revoke"}} {
-			p.Buttons = append(p.Buttons, templates.Link{Text: s[0], Href: credentialAddress(c.ID) + "/" + s[1]})
+			p.Buttons = append(p.Buttons, templates.Link{Text: s[0], Href: credentialAddress(c.ID) + "/" + s[1], Danger: s[1] == "revoke"})
 		}
 	}
 	return templates.Credential(p), nil

@@ -35,7 +35,7 @@ func (d *dashboard) inspect(r *http.Request) (templ.Component, error) {
 	if !d.readOnly && may(r, alloc.ActionOperate, string(pool)) {
 		for _, s := range idSteps {
 			if rec.Token != "" && rec.State.On(s.event).Effect == alloc.EffectMove {
-				p.Buttons = append(p.Buttons, templates.Link{Text: s.button, Href: poolAddress(pool) + "/ids/" + string(s.event) + "?" + r.URL.RawQuery})
+				p.Buttons = append(p.Buttons, templates.Link{Text: s.button, Href: poolAddress(pool) + "/ids/" + string(s.event) + "?" + r.URL.RawQuery, Danger: s.danger})
 			}
 		}
 	}

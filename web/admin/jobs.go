@@ -82,6 +82,9 @@ func jobState(j alloc.Job) templates.State {
 		if j.Verdict == alloc.VerdictFindings {
 			return templates.State{Tone: templates.ToneBad, Text: "done, with findings"}
 		}
+		if j.Verdict != "" {
+			return templates.State{Tone: templates.ToneGood, Text: "done, " + j.Verdict}
+		}
 		return templates.State{Tone: templates.ToneGood, Text: "done"}
 	case alloc.JobFailed, alloc.JobDamaged:
 		return templates.State{Tone: templates.ToneBad, Text: string(j.State)}
@@ -131,7 +134,11 @@ func jobTally(j alloc.Job) (facts []templates.Fact) {
 	}
 	switch j.Kind {
 	case alloc.JobSeed, alloc.JobCheck:
-		add("Added", t.Added)
+		if j.Kind == alloc.JobCheck {
+			add("To be added", t.Added)
+		} else {
+			add("Added", t.Added)
+		}
 		add("Duplicate", t.Duplicate)
 		add("Conflict", t.Conflict)
 		add("Invalid", t.Invalid)
@@ -177,7 +184,6 @@ func jobFacts(j alloc.Job, now time.Time) []templates.Fact {
 	if j.Spec.Sample > 0 && j.Spec.Sample < 100 {
 		add("Looks at", strconv.Itoa(j.Spec.Sample)+" %", "")
 	}
-	add("Verdict", j.Verdict, "")
 	moment("Made", j.Created)
 	moment("Started", j.Started)
 	moment("Last moved on", j.Updated)

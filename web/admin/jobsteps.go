@@ -194,7 +194,7 @@ func (d *dashboard) proposeJob(r *http.Request, s jobStep) (proposal, error) {
 func (d *dashboard) jobButtons(r *http.Request, on, name, address string) (buttons []templates.Link) {
 	for _, s := range jobSteps {
 		if s.on == on && !d.readOnly && may(r, s.need, name) {
-			buttons = append(buttons, templates.Link{Text: s.button, Href: address + "/" + s.segment})
+			buttons = append(buttons, templates.Link{Text: s.button, Href: address + "/" + s.segment, Danger: s.danger})
 		}
 	}
 	return buttons

@@ -42,7 +42,7 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	now := d.now()
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
-		Row: poolRow(r.Context(), st, now), Buttons: append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...), Facts: poolConfig(st.Pool),
+		Row: poolRow(r.Context(), st, now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool),
 		Forecast: d.forecast(r, name), Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st)
@@ -61,7 +61,7 @@ func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templa
 	}
 	for _, s := range poolSteps {
 		if p.State != s.to && !d.readOnly && may(r, s.need, string(p.Name)) {
-			buttons = append(buttons, templates.Link{Text: s.button, Href: poolAddress(p.Name) + "/" + s.segment})
+			buttons = append(buttons, templates.Link{Text: s.button, Href: poolAddress(p.Name) + "/" + s.segment, Danger: s.danger})
 		}
 	}
 	return buttons

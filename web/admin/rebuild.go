@@ -107,7 +107,7 @@ func stepMarks(b alloc.Rebuild) (marks []templates.StepMark, note string) {
 
 var sourceNames = map[alloc.SourceKind]string{
 	alloc.SourceCounter: "Counter", alloc.SourceLedger: "Lease ledger, highest end", alloc.SourceReported: "Reported", alloc.SourceMark: "High-water mark",
-	alloc.SourceSamples: "Samples", alloc.SourceWindow: "Window since the backup",
+	alloc.SourceSamples: "Samples", alloc.SourceRebuild: "The rebuild before", alloc.SourceWindow: "Window since the backup",
 }
 
 func planFacts(b alloc.Rebuild) []templates.Fact {
@@ -139,7 +139,7 @@ func (d *dashboard) rebuildButtons(r *http.Request, b alloc.Rebuild) (buttons []
 		return nil
 	}
 	add := func(text, segment string) {
-		buttons = append(buttons, templates.Link{Text: text, Href: rebuildAddress(b.Sequence) + "/" + segment})
+		buttons = append(buttons, templates.Link{Text: text, Href: rebuildAddress(b.Sequence) + "/" + segment, Main: len(buttons) == 0})
 	}
 	switch b.Step {
 	case alloc.RebuildGathering:

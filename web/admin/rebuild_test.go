@@ -46,6 +46,9 @@ func TestASequenceIsRebuiltOnPages(t *testing.T) {
 			t.Errorf("the plan does not have %q:\n%s", want, page)
 		}
 	}
+	if strings.Contains(page, `class="name"></th>`) {
+		t.Errorf("a source has no name:\n%s", page)
+	}
 	if w := s.do("GET", at+"/rebuild/resume?review=1&share=100"); w.Code != http.StatusConflict {
 		t.Errorf("to serve before it was applied: %d, want 409", w.Code)
 	}

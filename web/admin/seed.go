@@ -224,7 +224,7 @@ func (d *dashboard) checkPage(r *http.Request) (templ.Component, error) {
 		}
 	}
 	if !d.readOnly {
-		p.Buttons = []templates.Link{{Text: "Confirm seeding", Href: jobAddress(j.ID) + "/start?" + queryCheck + "=" + string(check.ID)}, {Text: "Drop file", Href: jobAddress(j.ID) + "/cancel"}}
+		p.Buttons = []templates.Link{{Text: "Confirm seeding", Href: jobAddress(j.ID) + "/start?" + queryCheck + "=" + string(check.ID), Main: true}, {Text: "Drop file", Href: jobAddress(j.ID) + "/cancel"}}
 	}
 	return templates.Check(p), nil
 }

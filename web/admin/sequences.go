@@ -98,7 +98,7 @@ func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	p := templates.SequencePage{
-		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(q), Buttons: append(d.sequenceButtons(r, q), d.jobButtons(r, "sequence", string(q.Name), sequenceAddress(q.Name))...),
+		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(q), Buttons: graveLast(append(d.sequenceButtons(r, q), d.jobButtons(r, "sequence", string(q.Name), sequenceAddress(q.Name))...)),
 		Facts: sequenceConfig(q), Forecast: d.sequenceForecast(r, q.Name), Leases: d.leases(r, q.Name),
 		Trail: d.trailPart(r, topic{target: "sequence/" + string(q.Name)}),
 	}
@@ -114,7 +114,7 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 	}
 	for _, s := range sequenceSteps {
 		if may(r, s.need, string(q.Name)) && q.State != s.to && q.CheckTo(s.to) == nil {
-			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment})
+			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment, Danger: s.danger})
 		}
 	}
 	return append(buttons, templates.Link{Text: "Rebuild", Href: rebuildAddress(q.Name)})

@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"idpool/alloc"
 	"idpool/templates"
@@ -13,7 +14,22 @@ func (d *dashboard) createButton(r *http.Request, what string) []templates.Link 
 	if d.readOnly || !may(r, alloc.ActionManage, "*") {
 		return nil
 	}
-	return []templates.Link{{Text: "Create " + what, Href: "/new/" + what}}
+	return []templates.Link{{Text: "Create " + what, Href: "/new/" + what, Main: true}}
+}
+
+// graveLast puts the steps that destroy behind the others, so that no hand comes to them on its way.
+func graveLast(buttons []templates.Link) []templates.Link {
+	slices.SortStableFunc(buttons, func(a, b templates.Link) int {
+		switch {
+		case a.Danger == b.Danger:
+			return 0
+		case b.Danger:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return buttons
 }
 
 // stateStep is a step that sets the state of a pool or of a sequence.
