@@ -1,6 +1,7 @@
 package templates
 
 import "strconv"
+
 // Spark is a line over time without axes: the words beside it say what it shows.
 type Spark struct {
 	Points string // of a polyline in a box of 114 by 22; "" for no data
