@@ -53,7 +53,13 @@ func (s sample) verdicts() []templates.Verdict {
 }
 
 func pools(s sample) templ.Component {
-	return templates.Pools(templates.PoolsPage{Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Panel: poolLines(s)})
+	return templates.Pools(templates.PoolsPage{
+		Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Panel: poolLines(s), Clear: Prefix,
+		Fields: []templates.Field{
+			{Kind: templates.FieldText, Name: "q", Label: "Part of the name", Value: s.text("")},
+			{Kind: templates.FieldChoice, Name: "state", Label: "State", Options: []templates.Option{{Text: "any", Selected: true}, {Value: "paused", Text: "paused"}}},
+		},
+	})
 }
 
 func poolLines(s sample) templates.LinesPanel {
