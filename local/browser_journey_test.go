@@ -119,7 +119,7 @@ func (j *journey) seed() {
 	j.says("main", "304", "the spring campaign", "cannot be taken out again")
 	j.fill("reason", "they are the right ones")
 	j.send("Seed pool")
-	j.says(".done", "The job goes on by itself")
+	j.says(".notice", "The job goes on by itself")
 	j.watch("#live-job", "done")
 	j.watch("#live-job", "300")
 	j.watch("#live-facts", "the spring campaign")
@@ -183,7 +183,7 @@ func (j *journey) audit() {
 		j.fill("reason", "after the rebuild")
 		j.send("Verify")
 		j.watch("#live-job", "done")
-		j.watch("#live-facts", "healthy")
+		j.watch("#live-job", "healthy")
 	}
 }
 

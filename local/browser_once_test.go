@@ -29,7 +29,7 @@ func TestBrowserDoesOnceWhatIsConfirmedOnce(t *testing.T) {
 		if made++; len(s.jobs(t)) != made {
 			t.Fatalf("%s: there are %d jobs, want %d", what, len(s.jobs(t)), made)
 		}
-		p.says(".done", "The job goes on by itself")
+		p.says(".notice", "The job goes on by itself")
 		return value[string](p, `location.pathname`)
 	}
 	for what, script := range map[string]bool{"a double click": true, "a double click without scripts": false} {

@@ -56,7 +56,7 @@ func pools(s sample) templ.Component {
 	return templates.Pools(templates.PoolsPage{
 		Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Panel: poolLines(s), Clear: Prefix,
 		Fields: []templates.Field{
-			{Kind: templates.FieldText, Name: "q", Label: "Part of the name", Value: s.text("")},
+			{Kind: templates.FieldText, Name: "q", Label: "Part of the name", Value: s.text("spring")},
 			{Kind: templates.FieldChoice, Name: "state", Label: "State", Options: []templates.Option{{Text: "any", Selected: true}, {Value: "paused", Text: "paused"}}},
 		},
 	})
