@@ -7,7 +7,8 @@ import (
 
 // Restore makes a job that carries forward what was taken after the point to which a backup was restored. With RestoreLog it is
 // JobReceiving, and takes the log by ReceivePart; of a pool it burns after it what may have been taken since the log was begun (AtMost): a hold
-// that has not ended is kept for whoever has it, for good. It may be asked for again, and again with another source. Of a sequence it enters leases into the
+// that has not ended is kept for whoever has it, for good. While a job carries forward from the same table, or burns as many, since
+// the same point, that is returned. It may be asked for again, and again with another source. Of a sequence it enters leases into the
 // ledger, of which a rebuild then makes the position; with RestoreBurn it says how to rebuild it, and does nothing else.
 //
 // A sequence must be paused, stopped or frozen until it is rebuilt, but for RestoreBurn (Sequence.CheckCarry); a lease of which somebody else has leased numbers since is told.
@@ -35,14 +36,52 @@ func (s *Service) Restore(ctx context.Context, r RestoreRequest) (j Job, err err
 		wanted.State = JobReceiving
 	}
 	st := step{need: ActionManage, on: on, name: name, verb: "restore", reason: said(&r.Why), detail: func() string {
+		if j.ID != "" && j.ID != wanted.ID {
+			return fmt.Sprintf("the job %s of %s does it already", j.ID, j.By)
+		}
 		return fmt.Sprintf("job %s, source %s, point %s%s", wanted.ID, quoteShort(string(r.Source)), instant(r.Point), r.bound())
 	}}
-	return s.ask(ctx, st, wanted, r.Intent, func() error {
-		if err := s.checkRestore(r); err != nil {
+	err = s.administer(ctx, st, func() (err error) {
+		var on Job
+		if j, err = s.makeJob(ctx, wanted, r.Intent, func() (err error) {
+			if err := checkWhy(r.Why); err != nil {
+				return err
+			}
+			if err := s.checkRestore(r); err != nil {
+				return err
+			}
+			if err := s.readyToRestore(ctx, wanted); err != nil {
+				return err
+			}
+			on, err = s.restoring(ctx, wanted)
 			return err
+		}); err != nil && on.ID != "" {
+			j, err = on, nil
 		}
-		return s.readyToRestore(ctx, wanted)
+		if err == nil && j.goesOn() {
+			s.tell(ctx, j)
+		}
+		return err
 	})
+	return j, err
+}
+
+// restoring finds the job that does already what is wanted, with an error that says so. Each log has a job of its own.
+func (s *Service) restoring(ctx context.Context, wanted Job) (on Job, err error) {
+	if wanted.Spec.Source == RestoreLog {
+		return Job{}, nil
+	}
+	err = s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
+		same := j.Spec.Sequence == wanted.Spec.Sequence && j.Spec.Source == wanted.Spec.Source && j.Spec.AtMost == wanted.Spec.AtMost && j.Spec.Since.Equal(wanted.Spec.Since)
+		if j.Kind == JobRestore && j.Pool == wanted.Pool && same {
+			on = j
+		}
+		return on.ID == "", nil
+	})
+	if err == nil && on.ID != "" {
+		err = Errorf(CodeBusy, "the job %s does it already", on.ID)
+	}
+	return on, err
 }
 
 // bound says in words how many free IDs are burned, of a request that may burn.

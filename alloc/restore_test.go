@@ -231,3 +231,35 @@ func TestARestoreOfASequenceThatIsResumedEnds(t *testing.T) {
 		t.Errorf("the job is %+v, %v", j, err)
 	}
 }
+
+// A restore that is asked for again while it is under way is that one; one of another point, of another bound or of a log is its own.
+func TestARestoreThatIsUnderWayIsNotMadeTwice(t *testing.T) {
+	d := newDisaster(t)
+	s := d.service(t)
+	ask := func(r alloc.RestoreRequest) alloc.JobID {
+		t.Helper()
+		r.Pool = pool
+		j, err := s.Restore(d.ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.ID
+	}
+	table := alloc.RestoreRequest{Source: alloc.RestoreTable, Point: d.point}
+	burn := alloc.RestoreRequest{Source: alloc.RestoreBurn, Point: d.point, AtMost: 3}
+	log := alloc.RestoreRequest{Source: alloc.RestoreLog, Point: d.point}
+	first, second := ask(table), ask(burn)
+	if again, also := ask(table), ask(burn); again != first || also != second || first == second {
+		t.Errorf("asked again, the jobs are %s and %s, want %s and %s", again, also, first, second)
+	}
+	more, earlier := burn, table
+	more.AtMost, earlier.Point = 4, d.point.Add(-time.Minute)
+	seen := map[alloc.JobID]bool{first: true, second: true}
+	for _, r := range []alloc.RestoreRequest{more, earlier, log, log} {
+		if id := ask(r); seen[id] {
+			t.Errorf("%+v gets the job of another request", r)
+		} else {
+			seen[id] = true
+		}
+	}
+}
