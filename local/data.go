@@ -43,7 +43,7 @@ func openData(path string, logger *slog.Logger) (*dataDir, error) {
 		logger.Warn("the data directory is open to other users of this machine, with the IDs in it; close it with chmod 700",
 			"directory", path, "mode", fmt.Sprintf("%#o", mode))
 	}
-	lock := flock.New(filepath.Join(path, "lock"), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(path, lockFile), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory: %w", err)
@@ -65,6 +65,21 @@ func makeDir(path string) error {
 	}
 	return nil
 }
+
+// lockOld locks a directory that is only read from, so that no program begins to use it meanwhile; several may read from it.
+func lockOld(path string) (unlock func() error, err error) {
+	lock := flock.New(filepath.Join(path, lockFile), flock.SetPermissions(0o600))
+	switch ok, err := lock.TryRLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("lock the old directory: %w", err)
+	case !ok:
+		return nil, fmt.Errorf("another idpool uses the old directory %s, and hands out IDs of it that a restore may miss; end it first", path)
+	}
+	return lock.Unlock, nil
+}
+
+// lockFile is the file of a data directory that says whether a process uses it.
+const lockFile = "lock"
 
 func (d *dataDir) close() error { return d.lock.Unlock() }
 

@@ -41,6 +41,17 @@ func (g greeting) Store() string {
 	return "DynamoDB at " + g.settings.endpoint + ", table " + g.settings.table
 }
 
+// Old says from what jobs carry forward; "" where nothing is named.
+func (g greeting) Old() string {
+	switch {
+	case g.settings.old == "":
+		return ""
+	case g.settings.endpoint == "":
+		return "SQLite, data in " + g.settings.old + ", of before a restore; it is read only by restores, and locked for others meanwhile"
+	}
+	return "table " + g.settings.old + ", of before a restore; it is read only by restores, and nobody else may use it"
+}
+
 // Unused says which data of the folder this store does not have; "" where there is no other.
 func (g greeting) Unused() string {
 	if g.unused == "" {
@@ -113,6 +124,9 @@ func shellWord(s string) string {
 // The first line is read by programs that start this one: it ends in the address.
 var greetingText = template.Must(template.New("greeting").Parse(`idpool is ready at {{.Base}}
   store      {{.Store}}
+{{- with .Old}}
+  old        {{.}}
+{{- end}}
 {{- with .Unused}}
   warning    {{.}}
 {{- end}}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -60,5 +61,40 @@ func TestTheGreetingTellsOfDataThatIsNotUsed(t *testing.T) {
 				t.Errorf("want %q:\n%s", want, out.String())
 			}
 		})
+	}
+}
+
+// The old directory is named when the program is ready, is refused while a program uses it, and no program begins to use it meanwhile.
+func TestTheOldDirectoryIsReadByItself(t *testing.T) {
+	old, logger := t.TempDir(), slog.New(slog.DiscardHandler)
+	s := settings{data: t.TempDir(), old: old}
+	var out strings.Builder
+	greet(&out, greeting{settings: s, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
+	if !strings.Contains(out.String(), "\n  old        SQLite, data in "+old+", of before a restore") {
+		t.Errorf("the old directory is not named:\n%s", out.String())
+	}
+	d, err := openData(old, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, closeStore, err := openStore(t.Context(), settings{data: old}, d)
+	if err != nil || store.Ready(t.Context()) != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := openOld(t.Context(), s); err == nil || !strings.Contains(err.Error(), "another idpool uses the old directory") {
+		t.Errorf("beside a program that uses it: %v, want it refused", err)
+	}
+	if err := errors.Join(closeStore(), d.close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // of those that only read there may be several
+		_, closeOld, err := openOld(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeOld()
+	}
+	if d, err := openData(old, logger); err == nil {
+		t.Errorf("a program begins to use it: %v, want it refused", d.close())
 	}
 }

@@ -42,7 +42,7 @@ func openStore(ctx context.Context, s settings, d *dataDir) (alloc.Store, func()
 }
 
 // openOld opens what was in use before a restore, nil where nothing is named. What it returns beside that closes it. A database is
-// brought to the present schema; else nothing is written.
+// brought to the present schema; else nothing is written. While a program uses its directory it is refused: what is taken there goes on.
 func openOld(ctx context.Context, s settings) (alloc.Old, func() error, error) {
 	none := func() error { return nil }
 	if s.old == "" {
@@ -53,11 +53,15 @@ func openOld(ctx context.Context, s settings) (alloc.Old, func() error, error) {
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			return nil, nil, fmt.Errorf("there is no database %s; name the data directory from before the restore with -old", path)
 		}
-		store, err := sql.OpenSQLite(ctx, sql.Config{Path: path})
+		unlock, err := lockOld(s.old)
 		if err != nil {
 			return nil, nil, err
 		}
-		return store, store.Close, nil
+		store, err := sql.OpenSQLite(ctx, sql.Config{Path: path})
+		if err != nil {
+			return nil, nil, errors.Join(err, unlock())
+		}
+		return store, func() error { return errors.Join(store.Close(), unlock()) }, nil
 	}
 	client, err := dynamo.NewClient(ctx, dynamo.ClientConfig{Endpoint: s.endpoint})
 	if err != nil {
