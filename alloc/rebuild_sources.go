@@ -124,8 +124,12 @@ func (r Rebuild) byWindow(others []Source, m memory) Source {
 	c := r.Config
 	hours := max(0, r.Started.Sub(r.Since).Hours())
 	leased := Count(min(2*m.perHour*hours, float64(MaxNumber/2))) + 10*c.Segment
-	s.Known, s.Note = true, fmt.Sprintf("%.1f hours at up to %.0f an hour, doubled", hours, m.perHour)
-	s.Last = min(last.plus(max(leased, c.MaxLease)), max(last, c.Limit), MaxNumber)
+	s.Known, s.Note = true, fmt.Sprintf("%.1f hours at up to %.0f an hour, doubled, and ten segments of %d", hours, m.perHour, c.Segment)
+	if leased < c.MaxLease {
+		leased = c.MaxLease
+		s.Note += fmt.Sprintf("; that is less than one lease may take, so it is that: %d", leased)
+	}
+	s.Last = min(last.plus(leased), max(last, c.Limit), MaxNumber)
 	return s
 }
 
