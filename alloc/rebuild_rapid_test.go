@@ -178,9 +178,9 @@ func (c *chaos) recover(rt *rapid.T) {
 		switch {
 		case werr != nil:
 			rt.Fatal(werr)
-		case err == nil && q.State != alloc.SequenceStopped:
+		case err == nil && q.State != alloc.SequenceStopped && !q.Behind:
 			i = 5
-		case q.State == alloc.SequenceStopped: // it came to harm once more while it was frozen
+		case q.State == alloc.SequenceStopped, q.Behind: // it came to harm once more while it was frozen
 			if _, err := c.PlanRebuild(c.ctx, alloc.RebuildRequest{Sequence: orders, Config: chaosConfig, HasReported: true}); err != nil {
 				rt.Fatal(err)
 			}

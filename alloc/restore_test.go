@@ -246,14 +246,14 @@ func TestARestoreThatIsUnderWayIsNotMadeTwice(t *testing.T) {
 		return j.ID
 	}
 	table := alloc.RestoreRequest{Source: alloc.RestoreTable, Point: d.point}
-	burn := alloc.RestoreRequest{Source: alloc.RestoreBurn, Point: d.point, AtMost: 3}
-	log := alloc.RestoreRequest{Source: alloc.RestoreLog, Point: d.point}
+	burn := alloc.RestoreRequest{Source: alloc.RestoreBurn, Point: d.point, AtMost: new(alloc.Count(3))}
+	log := alloc.RestoreRequest{Source: alloc.RestoreLog, Point: d.point, AtMost: new(alloc.Count(1))}
 	first, second := ask(table), ask(burn)
 	if again, also := ask(table), ask(burn); again != first || also != second || first == second {
 		t.Errorf("asked again, the jobs are %s and %s, want %s and %s", again, also, first, second)
 	}
 	more, earlier := burn, table
-	more.AtMost, earlier.Point = 4, d.point.Add(-time.Minute)
+	more.AtMost, earlier.Point = new(alloc.Count(4)), d.point.Add(-time.Minute)
 	seen := map[alloc.JobID]bool{first: true, second: true}
 	for _, r := range []alloc.RestoreRequest{more, earlier, log, log} {
 		if id := ask(r); seen[id] {
