@@ -23,29 +23,6 @@ import (
 // What a step does with the pool's own IDs is kept as an input of the job before it does the first: a try that comes after one that was cut off, or
 // beside one, does the same, so that AtMost holds, and all are counted. They are not free or held any more then, so nothing else tells them from the next.
 
-// restorePhase is what a restore of a pool is at.
-type restorePhase string
-
-// The phases: IDs of the pool itself by their state, and the old table.
-const (
-	phaseHeld      restorePhase = "held"
-	phaseClaimed   restorePhase = "claimed"
-	phaseReturning restorePhase = "returning"
-	phaseStock     restorePhase = "stock"
-	phaseOld       restorePhase = "old"
-)
-
-// phases are those of a job, in their order.
-func (j Job) phases(p Pool) []restorePhase {
-	switch {
-	case j.Spec.Source == RestoreBurn, j.Spec.Source == RestoreLog:
-		return []restorePhase{phaseHeld, phaseReturning, phaseStock}
-	case p.Config.Policy == PolicyForget:
-		return []restorePhase{phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld}
-	}
-	return []restorePhase{phaseOld}
-}
-
 // poolMark is where a restore of a pool stands.
 type poolMark struct {
 	list  int // number of the next list of IDs
@@ -64,7 +41,7 @@ func (j Job) behindLog() string {
 	if j.Pool == "" || j.Spec.AtMost == 0 {
 		return ""
 	}
-	return poolMark{phase: phaseHeld}.String()
+	return poolMark{phase: blindPhases[0]}.String()
 }
 
 // inOwnList reports whether the mark is of the pool's own IDs, and not the number of a piece of a log.
@@ -86,30 +63,44 @@ func readPoolMark(text string, first restorePhase) (m poolMark, err error) {
 	return poolMark{}, Errorf(CodeInternal, "where the job goes on is not known")
 }
 
-// restorePool does the next step of a restore from the old table, or of a burning, also of one behind a log.
-func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (c forwarded, err error) {
+// restorePool does the next step of a restore from the old table, or of a burning, also of one behind a log. A phase in which there is nothing to do
+// takes no step of its own.
+func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (forwarded, error) {
 	phases := j.phases(p)
 	mark, err := readPoolMark(j.Mark, phases[0])
 	if err != nil {
 		return forwarded{}, err
 	}
-	over := false
-	if mark.phase == phaseOld {
+	for {
+		c, over, err := s.phaseStep(ctx, j, &mark)
+		if err != nil {
+			return forwarded{}, err
+		}
+		if !over {
+			c.next = mark.String()
+			return c, nil
+		}
+		next := slices.Index(phases, mark.phase) + 1
+		if next == len(phases) {
+			return c, nil
+		}
+		mark = poolMark{list: mark.list, phase: phases[next]}
+		if c.done > 0 {
+			c.next = mark.String()
+			return c, nil
+		}
+	}
+}
+
+// phaseStep does the next step of the phase that the mark is at, and moves the mark behind it; over says that the phase is.
+func (s *Service) phaseStep(ctx context.Context, j Job, mark *poolMark) (c forwarded, over bool, err error) {
+	switch mark.phase {
+	case phaseOld:
 		c, mark.at, err = s.carryOldIDs(ctx, j, mark.at)
-	} else {
-		c, over, err = s.carryOwnIDs(ctx, j, &mark)
+	default:
+		c, over, err = s.carryOwnIDs(ctx, j, mark)
 	}
-	if err != nil {
-		return forwarded{}, err
-	}
-	next := slices.Index(phases, mark.phase) + 1
-	switch {
-	case !over && mark.at != "":
-		c.next = mark.String()
-	case next < len(phases):
-		c.next = poolMark{list: mark.list, phase: phases[next]}.String()
-	}
-	return c, nil
+	return c, over || mark.at == "", err
 }
 
 // carryOldIDs carries the next IDs of the old table: also those that are free there, as the pool may not know them.
@@ -143,7 +134,10 @@ func (s *Service) carryOwnIDs(ctx context.Context, j Job, mark *poolMark) (c for
 	c.tally.Burned, c.tally.Carried, c.tally.Duplicate = c.tally.Carried+c.tally.Duplicate, 0, 0
 	also, err := s.carry(ctx, j, taken, nil)
 	c.done, c.tally, c.lines = c.done+also.done, c.tally.plus(also.tally), append(c.lines, also.lines...)
-	return c, mark.phase == phaseStock && j.Spec.AtMost > 0 && mark.taken >= j.Spec.AtMost, err
+	if err == nil && mark.phase == phaseRefill && at != "" {
+		over, err = s.resetRefill(ctx, j, at)
+	}
+	return c, over || mark.phase == phaseStock && j.Spec.AtMost > 0 && mark.taken >= j.Spec.AtMost, err
 }
 
 // ownList makes the list of what a step makes of the pool's own IDs, and returns the one that stands, with where the next goes on.
@@ -189,6 +183,9 @@ func (s *Service) encodeOwnList(ctx context.Context, j Job, mark poolMark) ([]by
 
 // ownPage reads the next IDs of the phase, about limit of them.
 func (s *Service) ownPage(ctx context.Context, j Job, mark poolMark, limit int) (page []IDRecord, next string, err error) {
+	if mark.phase == phaseRefill {
+		return s.refillPage(ctx, j, mark.at, limit)
+	}
 	if mark.phase != phaseStock {
 		return s.store.WalkIDs(ctx, j.Pool, State(mark.phase), mark.at, limit)
 	}
