@@ -53,8 +53,8 @@ func TestBrowserTakesThePictures(t *testing.T) {
 	p.until("/sequences/invoice-de/rebuild", `a[href$="/apply"]`)
 	take("rebuild")
 
-	p.visit("/pools/phone-numbers-de/seed")
-	p.must("type IDs", chromedp.SetValue(`#text`, seedText()), chromedp.SetValue(`#why`, "Berlin, second lot"), chromedp.Submit(`form.form`), chromedp.WaitVisible(`.steps .now`))
+	p.visit("/pools/iccid-lot-7/seed")
+	p.must("type IDs", chromedp.SetValue(`#text`, seedText()), chromedp.SetValue(`#why`, "lot 7, second delivery"), chromedp.Submit(`form.form`), chromedp.WaitVisible(`.steps .now`))
 	p.until("", `main .panel`)
 	take("seed")
 
@@ -97,13 +97,7 @@ func (p *tab) until(address, selector string) {
 
 // seedText is a lot of numbers, of which some are there already and some are wrong.
 func seedText() string {
-	var b strings.Builder
-	b.WriteString("+49305000000-+49305000899\n")
-	for n := range 12 {
-		fmt.Fprintf(&b, "+4930%07d\n", 1000000+n*37)
-	}
-	b.WriteString("+49305000007\n\t\n" + strings.Repeat("4", 300) + "\n")
-	return b.String()
+	return "8943100000000000394-8943100000000002893\n8943100000000000500\n8943100000000000501\n" + strings.Repeat("894310", 50) + "\n8943100000000\x07000503\n"
 }
 
 // take writes two pictures of what the tab shows: NAME-light.png and NAME-dark.png.
@@ -167,9 +161,10 @@ func pictureFonts(t *testing.T) string {
 	return file
 }
 
-// inFewColours is the picture in the 256 colours that it has most of; every other one becomes the nearest of them.
+// inFewColours is the picture in 256 colours. Each that is taken is the one that saves most: by how much of the picture has it, and by how far it
+// is from those that were taken before, so that a small green dot stays green.
 func inFewColours(m image.Image) image.Image {
-	counts := map[color.NRGBA]int{}
+	counts := map[color.NRGBA]float64{}
 	bounds := m.Bounds()
 	at := func(x, y int) color.NRGBA { return color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA) }
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
@@ -177,25 +172,37 @@ func inFewColours(m image.Image) image.Image {
 			counts[at(x, y)]++
 		}
 	}
-	most := slices.SortedFunc(maps.Keys(counts), func(a, b color.NRGBA) int {
-		return cmp.Or(counts[b]-counts[a], cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	all := slices.SortedFunc(maps.Keys(counts), func(a, b color.NRGBA) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 	})
+	nearest, far := map[color.NRGBA]uint8{}, map[color.NRGBA]float64{}
 	var palette color.Palette
-	for _, c := range most[:min(len(most), 256)] {
-		palette = append(palette, c)
+	for next := all[0]; len(palette) < 256; {
+		palette = append(palette, next)
+		most := 0.0
+		for _, c := range all {
+			if d := apart(c, palette[len(palette)-1].(color.NRGBA)); len(palette) == 1 || d < far[c] {
+				far[c], nearest[c] = d, uint8(len(palette)-1) //nolint:gosec // a palette has at most 256
+			}
+			if saves := counts[c] * far[c]; saves > most {
+				most, next = saves, c
+			}
+		}
+		if most == 0 {
+			break
+		}
 	}
-	nearest := map[color.NRGBA]uint8{}
 	few := image.NewPaletted(bounds, palette)
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			c := at(x, y)
-			n, known := nearest[c]
-			if !known {
-				n = uint8(palette.Index(c)) //nolint:gosec // a palette has at most 256
-				nearest[c] = n
-			}
-			few.SetColorIndex(x, y, n)
+			few.SetColorIndex(x, y, nearest[at(x, y)])
 		}
 	}
 	return few
+}
+
+// apart is how far two colours are from each other, squared.
+func apart(a, b color.NRGBA) float64 {
+	square := func(a, b uint8) float64 { d := float64(a) - float64(b); return d * d }
+	return square(a.R, b.R) + square(a.G, b.G) + square(a.B, b.B)
 }
