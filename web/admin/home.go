@@ -46,8 +46,12 @@ func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
 	f.sequences(b, sequences, now)
 	d.jobFindings(r, &f)
 	p.Sub = counted(max(len(b.Pools), len(pools)), "pool") + ", " + counted(max(len(b.Sequences), len(sequences)), "sequence")
+	what := p.Sub
+	if !b.At.IsZero() {
+		p.Sub += " · looked at " + duration(now.Sub(b.At)) + " ago"
+	}
 	if known > 0 || len(f.list) > 0 {
-		p.Verdicts = f.verdicts(d.healthy(b, p.Sub, now))
+		p.Verdicts = f.verdicts(d.healthy(b, what, now))
 	}
 	return templates.Home(p), nil
 }
@@ -87,6 +91,7 @@ func poolLine(ctx context.Context, p alloc.PoolSeen, now time.Time) templates.Po
 		line.Unknown = sentence(detail)
 		return line
 	}
+	line.State = poolFinding(poolNow(ctx, p), p.Board.At, now).state(line.State)
 	free, whole, label := poolGauge(p.PoolStatus)
 	line.Level = bar(free, p.Level.Held, whole, []alloc.Count{p.Board.Low}, line.State.Tone, label)
 	line.Available = grouped(free)
@@ -103,12 +108,12 @@ func poolLine(ctx context.Context, p alloc.PoolSeen, now time.Time) templates.Po
 	return line
 }
 
-// shortly is the hour of a moment, or the day where it is another.
+// shortly is the time of a moment, in UTC, or the day where it is another.
 func shortly(t, now time.Time) string {
 	if t.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly) {
 		return t.UTC().Format("15:04")
 	}
-	return t.UTC().Format("2 January")
+	return t.UTC().Format("2 Jan")
 }
 
 // briefly is lasts for a column.
@@ -147,6 +152,8 @@ func (d *dashboard) urgentSequences(r *http.Request, b alloc.Board) ([]alloc.Seq
 	var panel templates.SequenceLinesPanel
 	for _, q := range sequences {
 		line := templates.SequenceLine{Row: sequenceRow(q.Sequence), Ends: briefly(q.Board.Forecast())}
+		line.Row.State = sequenceFinding(sequenceNow(q), d.now()).state(line.Row.State)
+		line.Row.Meter.Tone = line.Row.State.Tone
 		line.Rate, _ = burnWords(q.Board.Burns)
 		panel.Rows = append(panel.Rows, line)
 	}
@@ -179,7 +186,9 @@ func (d *dashboard) lastSteps(r *http.Request) templates.TrailPanel {
 	}
 	var panel templates.TrailPanel
 	for _, rec := range records {
-		panel.Rows = append(panel.Rows, trailRow(rec, d.now()))
+		row := trailRow(rec, d.now())
+		row.At.Text = shortly(rec.At, d.now())
+		panel.Rows = append(panel.Rows, row)
 	}
 	return panel
 }

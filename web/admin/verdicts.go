@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"idpool/alloc"
@@ -92,9 +94,9 @@ func (f *findings) verdicts(healthy templates.Verdict) (lines []templates.Verdic
 func (f *findings) schedule(b alloc.Board, now time.Time) {
 	switch {
 	case b.At.IsZero():
-		f.add("schedule", "", "", "The schedule has not run for a day: nothing is filled, and nothing that was released comes back.", templates.Link{})
+		f.add("schedule", "", "", "The schedule has not run for a day: nothing is filled, and nothing that was released comes back. Look at its log, and whether it is switched on.", templates.Link{})
 	case now.Sub(b.At) > staleAfter:
-		f.add("schedule", "", "", fmt.Sprintf("The schedule last ran %s ago, at %s: forecasts and counts are as of then.", duration(now.Sub(b.At)), clock(b.At, now).Text), templates.Link{})
+		f.add("schedule", "", "", fmt.Sprintf("The schedule last ran %s ago, at %s: forecasts and counts are as of then. Look at its log.", duration(now.Sub(b.At)), clock(b.At, now).Text), templates.Link{})
 	}
 }
 
@@ -102,17 +104,7 @@ func (f *findings) schedule(b alloc.Board, now time.Time) {
 func (f *findings) pools(r *http.Request, b alloc.Board, seen []alloc.PoolSeen, now time.Time) {
 	fresh := map[alloc.PoolName]bool{}
 	for _, p := range seen {
-		row := p.Board
-		row.Pool, row.State, row.Level = p.Pool.Name, p.Pool.State, p.Level
-		if row.Unknown = ""; p.LevelError != nil {
-			_, row.Unknown = web.Explain(r.Context(), p.LevelError)
-		}
-		if row.At.IsZero() {
-			row.Low, row.Filled = p.Pool.Config.Marks.Low, !p.Pool.Config.Generator.IsZero()
-			if p.Refill != nil {
-				row.Dry, row.Filling = p.Refill.Dry, p.Refill.Filling
-			}
-		}
+		row := poolNow(r.Context(), p)
 		fresh[row.Pool] = true
 		f.pool(row, b, now)
 	}
@@ -123,10 +115,58 @@ func (f *findings) pools(r *http.Request, b alloc.Board, seen []alloc.PoolSeen, 
 	}
 }
 
-// pool adds the worst that there is to say of a pool.
+// poolNow is the row of a board as the pool stands now.
+func poolNow(ctx context.Context, p alloc.PoolSeen) alloc.PoolOnBoard {
+	row := p.Board
+	row.Pool, row.State, row.Level = p.Pool.Name, p.Pool.State, p.Level
+	if row.Unknown = ""; p.LevelError != nil {
+		_, row.Unknown = web.Explain(ctx, p.LevelError)
+	}
+	if row.At.IsZero() {
+		row.Low, row.Filled = p.Pool.Config.Marks.Low, !p.Pool.Config.Generator.IsZero()
+		if p.Refill != nil {
+			row.Dry, row.Filling = p.Refill.Dry, p.Refill.Filling
+		}
+	}
+	return row
+}
+
+// sequenceNow is the row of a board as the sequence stands now.
+func sequenceNow(q alloc.SequenceSeen) alloc.SequenceOnBoard {
+	row := q.Board
+	row.Sequence, row.State, row.Next, row.Left = q.Sequence.Name, q.Sequence.State, q.Sequence.Next, q.Sequence.Remaining()
+	if q.Sequence.Version > 0 {
+		row.Start, row.Limit = q.Sequence.Config.Start, q.Sequence.Config.Limit
+	}
+	return row
+}
+
 func (f *findings) pool(p alloc.PoolOnBoard, b alloc.Board, now time.Time) {
+	if found := poolFinding(p, b.At, now); found.kind != "" {
+		f.add(found.kind, string(p.Pool), poolAddress(p.Pool), found.text, found.help)
+	}
+}
+
+// finding is the worst that there is to say of one thing; the zero value is nothing.
+type finding struct {
+	kind, text string
+	help       templates.Link // the screen that mends it
+}
+
+// state is the state of a row of which nothing worse is said: rows and verdicts say the same.
+func (f finding) state(is templates.State) templates.State {
+	for _, k := range findingKinds {
+		if k.kind == f.kind && is.Tone == templates.ToneGood {
+			return templates.State{Tone: k.tone, Text: strings.ToLower(k.word)}
+		}
+	}
+	return is
+}
+
+// poolFinding looks at a pool as it stands; the board is as of a moment.
+func poolFinding(p alloc.PoolOnBoard, board, now time.Time) (f finding) {
 	href := poolAddress(p.Pool)
-	say := func(kind, text string, help templates.Link) { f.add(kind, string(p.Pool), href, text, help) }
+	say := func(kind, text string, help templates.Link) { f = finding{kind, text, help} }
 	seed := templates.Link{Text: "Seed pool", Href: href + "/seed"}
 	look := templates.Link{Text: "Look at pool", Href: href}
 	forecast := p.Forecast()
@@ -157,19 +197,16 @@ func (f *findings) pool(p alloc.PoolOnBoard, b alloc.Board, now time.Time) {
 		say("refill", "lasts "+lasts(forecast)+"."+why, look)
 	case ends && left < endsSoon && alone:
 		say("norefill", "has no generator and lasts "+lasts(forecast)+".", seed)
-	case !p.Level.CountedAt.IsZero() && b.At.Sub(p.Level.CountedAt) > staleAfter && now.Sub(p.Level.CountedAt) > staleAfter:
+	case !p.Level.CountedAt.IsZero() && board.Sub(p.Level.CountedAt) > staleAfter && now.Sub(p.Level.CountedAt) > staleAfter:
 		say("stale", "was last counted at "+clock(p.Level.CountedAt, now).Text+".", look)
 	}
+	return f
 }
 
 func (f *findings) sequences(b alloc.Board, seen []alloc.SequenceSeen, now time.Time) {
 	fresh := map[alloc.SequenceName]bool{}
 	for _, q := range seen {
-		row := q.Board
-		row.Sequence, row.State, row.Next, row.Left = q.Sequence.Name, q.Sequence.State, q.Sequence.Next, q.Sequence.Remaining()
-		if q.Sequence.Version > 0 {
-			row.Start, row.Limit = q.Sequence.Config.Start, q.Sequence.Config.Limit
-		}
+		row := sequenceNow(q)
 		fresh[row.Sequence] = true
 		f.sequence(row, now)
 	}
@@ -181,8 +218,14 @@ func (f *findings) sequences(b alloc.Board, seen []alloc.SequenceSeen, now time.
 }
 
 func (f *findings) sequence(q alloc.SequenceOnBoard, now time.Time) {
+	if found := sequenceFinding(q, now); found.kind != "" {
+		f.add(found.kind, string(q.Sequence), sequenceAddress(q.Sequence), found.text, found.help)
+	}
+}
+
+func sequenceFinding(q alloc.SequenceOnBoard, now time.Time) (f finding) {
 	href := sequenceAddress(q.Sequence)
-	say := func(kind, text string, help templates.Link) { f.add(kind, string(q.Sequence), href, text, help) }
+	say := func(kind, text string, help templates.Link) { f = finding{kind, text, help} }
 	edit := templates.Link{Text: "Edit sequence", Href: href + "/edit"}
 	forecast := q.Forecast()
 	left, ends := forecast.Runway()
@@ -200,4 +243,5 @@ func (f *findings) sequence(q alloc.SequenceOnBoard, now time.Time) {
 	case used > 1-lowShare:
 		say("ends", fmt.Sprintf("has %s numbers left of those up to %s.", grouped(q.Left), grouped(q.Limit)), edit)
 	}
+	return f
 }

@@ -89,10 +89,34 @@ func TestVerdictsAreFew(t *testing.T) {
 	f.pools(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), b, nil, noon)
 	want := []string{
 		"bad Exhausted: p-0500, p-0501, p-0502 and 497 more have nothing left to claim. [/pools?state=empty]",
-		"warn Schedule:  The schedule last ran 60 min ago, at 11:00:00 UTC: forecasts and counts are as of then. []",
+		"warn Schedule:  The schedule last ran 60 min ago, at 11:00:00 UTC: forecasts and counts are as of then. Look at its log. []",
 		"warn Low: p-0000, p-0001, p-0002 and 497 more are below their low mark. [/pools?state=low]",
 	}
 	if got := linesOf(&f); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestARowSaysWhatItsVerdictSays(t *testing.T) {
+	day := []alloc.Burn{{Window: time.Hour, Span: time.Hour, Used: 10, PerHour: 10}, {Window: 24 * time.Hour, Span: 24 * time.Hour, Used: 240, PerHour: 10}}
+	for _, tt := range []struct {
+		available alloc.Count
+		filled    bool
+		want      templates.State
+	}{
+		{50, false, templates.State{Tone: templates.ToneBad, Text: "runs out"}},
+		{500, false, templates.State{Tone: templates.ToneWarn, Text: "no refill"}},
+		{500, true, templates.State{Tone: templates.ToneGood, Text: "active"}},
+		{500_000, false, templates.State{Tone: templates.ToneGood, Text: "active"}},
+	} {
+		level := alloc.Level{Available: tt.available, Seeded: tt.available, CountedAt: noon}
+		p := alloc.PoolSeen{
+			PoolStatus: alloc.PoolStatus{Pool: alloc.Pool{Name: "p", State: alloc.PoolActive}, Level: level},
+			Board:      alloc.PoolOnBoard{Pool: "p", At: noon, State: alloc.PoolActive, Level: level, Filled: tt.filled, Burns: day},
+		}
+		line := poolLine(t.Context(), p, noon)
+		if line.State != tt.want || line.Level.Tone != tt.want.Tone {
+			t.Errorf("%d left, filled %t: got %+v and a bar that is %s, want %+v", tt.available, tt.filled, line.State, line.Level.Tone, tt.want)
+		}
 	}
 }
