@@ -19,21 +19,24 @@ func (j Job) sighted(p Pool) bool {
 // restorePhase is what a restore of a pool is at.
 type restorePhase string
 
-// The phases: what the refill is about to put, IDs of the pool itself by their state, and the old table.
+// The phases: seedings that go on by themselves, what the refill is about to put, IDs of the pool itself by their state, the old table, and seedings that
+// were begun meanwhile.
 const (
+	phaseSeedings  restorePhase = "seedings"
 	phaseRefill    restorePhase = "refill"
 	phaseHeld      restorePhase = "held"
 	phaseClaimed   restorePhase = "claimed"
 	phaseReturning restorePhase = "returning"
 	phaseStock     restorePhase = "stock"
 	phaseOld       restorePhase = "old"
+	phaseAgain     restorePhase = "again"
 )
 
 // The phases of a restore that is sighted, of one that is blind, and of one that is blind by the old table, in their order.
 var (
 	sightedPhases   = []restorePhase{phaseOld}
-	blindPhases     = []restorePhase{phaseRefill, phaseHeld, phaseReturning, phaseStock}
-	forgottenPhases = []restorePhase{phaseRefill, phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld}
+	blindPhases     = []restorePhase{phaseSeedings, phaseRefill, phaseHeld, phaseReturning, phaseStock, phaseAgain}
+	forgottenPhases = []restorePhase{phaseSeedings, phaseRefill, phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld, phaseAgain}
 )
 
 // phases are those of a job, in their order: of a restore by a log, those behind it.

@@ -85,7 +85,7 @@ func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (forwarded, er
 			return c, nil
 		}
 		mark = poolMark{list: mark.list, phase: phases[next]}
-		if c.done > 0 {
+		if c.done > 0 || len(c.notes) > 0 {
 			c.next = mark.String()
 			return c, nil
 		}
@@ -95,6 +95,8 @@ func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (forwarded, er
 // phaseStep does the next step of the phase that the mark is at, and moves the mark behind it; over says that the phase is.
 func (s *Service) phaseStep(ctx context.Context, j Job, mark *poolMark) (c forwarded, over bool, err error) {
 	switch mark.phase {
+	case phaseSeedings, phaseAgain:
+		c, mark.at, err = s.endSeedings(ctx, j, mark.at)
 	case phaseOld:
 		c, mark.at, err = s.carryOldIDs(ctx, j, mark.at)
 	default:

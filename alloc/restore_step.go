@@ -57,6 +57,7 @@ type forwarded struct {
 	done  Count  // entries
 	tally Tally
 	lines []CarryLine // about all that is amiss
+	notes []string    // for the job's log
 }
 
 // carriedStep puts what is amiss as a part, and returns the job as it is after the step.
@@ -77,6 +78,9 @@ func (s *Service) carriedStep(ctx context.Context, j Job, c forwarded) (doneStep
 	to.Mark, to.Parts = way.to, parts
 	to.Done += way.done
 	to.Tally = j.Tally.plus(p.Tally)
+	for _, note := range c.notes {
+		to = to.noting(s.second(), "%s", note)
+	}
 	last := way.to == ""
 	if last {
 		to.Parts = max(to.Parts, 1)

@@ -7,7 +7,7 @@ import (
 )
 
 // OpenSeeding makes a job that takes a file in parts, by ReceivePart, and adds its IDs once StartJob has said that all are
-// there. Needs ActionSeed. CodeInvalidRequest; what CheckSeed says; CodeBusy as in Export.
+// there. Needs ActionSeed. CodeInvalidRequest; what CheckSeed says; CodeRebuildStep while a restore of the pool is under way; CodeBusy as in Export.
 func (s *Service) OpenSeeding(ctx context.Context, r SeedJobRequest) (j Job, err error) {
 	id := newJobID(r.Intent, s.now())
 	st := step{need: ActionSeed, on: aPool, name: string(r.Pool), verb: "open-seed", reason: said(&r.Why), detail: func() string {
@@ -20,6 +20,9 @@ func (s *Service) OpenSeeding(ctx context.Context, r SeedJobRequest) (j Job, err
 				return err
 			}
 			if err := checkWhy(r.Why); err != nil {
+				return err
+			}
+			if err := s.checkUnrestored(ctx, r.Pool); err != nil {
 				return err
 			}
 			return p.CheckSeed()

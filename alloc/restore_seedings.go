@@ -1,0 +1,79 @@
+package alloc
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// endedAtOnce is how many seedings a step of a restore cancels.
+const endedAtOnce = 50
+
+// endSeedings cancels the next seedings of the pool that have not ended, and checks of their files, and moves the mark behind them: the backup has them as not
+// ended, and they would go on by themselves, though what they add may have been added after the point, and taken.
+func (s *Service) endSeedings(ctx context.Context, j Job, at string) (c forwarded, next string, err error) {
+	var open []Job
+	more := false
+	err = s.eachOpenJob(ctx, func(o Job) (bool, error) {
+		switch {
+		case o.Pool != j.Pool, o.Kind != JobSeed && o.Kind != JobCheck, o.State == JobDamaged:
+		case len(open) == endedAtOnce:
+			more = true
+		default:
+			open = append(open, o)
+		}
+		return !more, nil
+	})
+	if err != nil {
+		return forwarded{}, "", err
+	}
+	for _, o := range open {
+		if err := s.endSeeding(ctx, j, o); err != nil {
+			return forwarded{}, "", err
+		}
+	}
+	if len(open) > 0 {
+		c.notes = []string{fmt.Sprintf("%s of the pool cancelled", several(len(open), "seeding or check of a file", "seedings or checks of files"))}
+	}
+	if more {
+		before, _ := strconv.Atoi(at)
+		next = strconv.Itoa(before + len(open))
+	}
+	return c, next, nil
+}
+
+// finisher is how a step ends another job: what it leaves depends on that job's kind, and a kind is made of its step.
+type finisher interface {
+	finish(ctx context.Context, j, to Job, verb, detail string, reason error) (Job, error)
+}
+
+// endSeeding cancels a seeding, or a check, whatever steps of it are done meanwhile.
+func (s *Service) endSeeding(ctx context.Context, j, o Job) error {
+	for range changeTries {
+		to := o
+		to.State, to.Updated = JobCancelled, s.second()
+		to = to.noting(to.Updated, "cancelled by the restore of the pool, job %s: what it adds may have been added after the point of the backup, and taken", j.ID)
+		_, err := finisher(s).finish(ctx, o, to, "cancel", fmt.Sprintf("job %s of %s: %s; by the restore %s of the pool", o.ID, o.By, seedSum(o), j.ID), nil)
+		if Is(err, CodeVersionMismatch) {
+			o, err = s.store.Job(ctx, o.ID)
+			if err == nil && !o.State.Ended() {
+				continue
+			}
+		}
+		if Is(err, CodeJobNotFound) {
+			return nil
+		}
+		return err
+	}
+	return Errorf(CodeBusy, "the job %s is moving on all the time", o.ID).After(retrySoon)
+}
+
+// checkUnrestored refuses a new seeding of a pool of which a restore is under way: that would cancel it.
+func (s *Service) checkUnrestored(ctx context.Context, name PoolName) error {
+	return s.eachOpenJob(ctx, func(o Job) (bool, error) {
+		if o.Kind == JobRestore && o.Pool == name && o.goesOn() {
+			return false, Errorf(CodeRebuildStep, "the pool %q is being restored by the job %s; seed after its end, and nothing that was seeded after the point of the backup", name, o.ID)
+		}
+		return true, nil
+	})
+}
