@@ -8,7 +8,9 @@ import (
 
 // Standing is what a restored pool has of an ID of which something is said that is to be carried.
 type Standing struct {
-	IDRecord // State "" where the pool does not know the ID
+	// State is "" where the pool does not know the ID. At is when the write was made by which he has it: of a claim that was begun before, and
+	// carried out by a repeat of its key, that is later than what others are told.
+	IDRecord
 
 	// Carried says that a Carry has brought whoever has it, and that it was not settled here since: he has not taken it here, whenever that was.
 	Carried bool

@@ -119,6 +119,9 @@ func (c *keyedClaim) taker(r *record) *taker {
 func (c *keyedClaim) carryOut(ctx context.Context, r *record, met bool) (alloc.Claim, error) {
 	for range claimRounds {
 		t := c.taker(r)
+		if met {
+			t.carries = c.s.now()
+		}
 		haul, err := c.haul(ctx, t, r, met)
 		if err == nil {
 			err = haul.err
@@ -293,7 +296,7 @@ func (h haul) over() bool {
 // the record has moved on, what is there now is returned.
 func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, missing []listing, met bool) (there Item, moved bool, err error) {
 	owned := of(h, r.listings, won)
-	if met && len(owned) > 0 {
+	if met {
 		outlived, err := c.outlived(ctx, r)
 		if err != nil {
 			return nil, false, unsettled(err)
@@ -330,7 +333,8 @@ func (c *keyedClaim) exchange(ctx context.Context, t *taker, r *record, h haul, 
 }
 
 // outlived reports whether the record is from before a restore of the table. It may have been carried out in what is lost, and been answered: so
-// what its token owns is its client's, and what that has not, was given back or is somebody else's by now.
+// what its token owns is its client's, and what that has not, was given back or is somebody else's by now. Where it owns nothing, its client may have
+// others, that came into the record in what is lost: nothing more is taken, and the key has ended.
 func (c *keyedClaim) outlived(ctx context.Context, r *record) (bool, error) {
 	h, err := c.s.poolHead(ctx, c.order.Pool)
 	if err != nil {

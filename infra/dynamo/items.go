@@ -217,7 +217,7 @@ var stateOf = map[string]alloc.State{
 }
 
 // ownership names the attributes that an ID has only while somebody has it, or nobody ever will.
-var ownership = []string{AttrToken, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata, AttrHoldEnd, AttrExpires, AttrCarried}
+var ownership = []string{AttrToken, AttrTaken, AttrBy, AttrKey, AttrOwner, AttrMetadata, AttrHoldEnd, AttrExpires, AttrCarried, AttrWritten}
 
 // owned reports whether the item has anything that an ID has only while somebody has it. One that is free and owned is damaged:
 // somebody has made it free by hand, and its owner may have it.

@@ -222,7 +222,7 @@ func (c *carrying) judge(r alloc.IDRecord, it Item) (alloc.IDRecord, alloc.Carry
 	var has alloc.Standing
 	if !c.unknown(it) {
 		has.State, has.Generation = stateOf[it.Str(AttrState)], alloc.Generation(it.Int(AttrGeneration))
-		has.Token, has.At, has.Carried = alloc.Token(it.Str(AttrToken)), fromMilli(it.Int(AttrTaken)), it.isOf(AttrCarried)
+		has.Token, has.At, has.Carried = alloc.Token(it.Str(AttrToken)), fromMilli(max(it.Int(AttrTaken), it.Int(AttrWritten))), it.isOf(AttrCarried)
 	}
 	return has.Carry(r, c.point)
 }

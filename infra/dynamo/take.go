@@ -20,6 +20,7 @@ type taker struct {
 	meta    map[string]string
 	keyHash string // "" without a key
 	at      time.Time
+	carries time.Time // when it carries out what was begun at that time, by a repeat; zero where it is the first to do so
 	until   time.Time // the IDs are held until then; zero to claim them for good
 	expires int64     // of the key record, in seconds
 }
@@ -43,6 +44,9 @@ func (t *taker) attrs() map[string]any {
 		}
 	}
 	set[AttrTaken] = t.at.UnixMilli()
+	if !t.carries.IsZero() {
+		set[AttrWritten] = t.carries.UnixMilli()
+	}
 	if t.by != "" {
 		set[AttrBy] = string(t.by)
 	}

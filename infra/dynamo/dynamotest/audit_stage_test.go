@@ -132,7 +132,7 @@ func (s *auditStage) setBack(ids []alloc.ID) {
 // asBefore makes the item of an ID that is taken what it was before.
 func asBefore(it dynamo.Item) {
 	it[dynamo.AttrState] = dynamo.StateFree
-	for _, attr := range []string{dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy, dynamo.AttrOwner, dynamo.AttrKey, dynamo.AttrMetadata} {
+	for _, attr := range []string{dynamo.AttrToken, dynamo.AttrTaken, dynamo.AttrBy, dynamo.AttrOwner, dynamo.AttrKey, dynamo.AttrMetadata, dynamo.AttrWritten} {
 		delete(it, attr)
 	}
 }
