@@ -70,6 +70,9 @@ func (f *filling) raiseLimit(ctx context.Context, q, base Sequence) (Sequence, *
 // pool's maker has shown that he may lease of the sequence, not of another that is called like one of its periods.
 func (s *Service) periodCounter(ctx context.Context, base, name SequenceName) (q Sequence, refusal *Error, err error) {
 	q, refusal, err = s.usable(ctx, name)
+	if refusal != nil && refusal.Code == CodeSequencePaused && q.Config.PeriodOf == base && q.Epoch == 1 && q.Next == q.Config.Start {
+		refusal = q.unsure()
+	}
 	known := err == nil && (refusal == nil || refusal.Code == CodeSequencePaused)
 	if known && q.Config.PeriodOf != base {
 		refusal = Errorf(CodeSequenceExists,

@@ -129,6 +129,9 @@ func (f *filling) lease(ctx context.Context, name SequenceName, at time.Time, n 
 	case "":
 		return r, nil, nil
 	case CodeSequenceExhausted, CodeSequencePaused, CodeSequenceStopped, CodeSequenceDeleted, CodeSequenceNotFound, CodeSequenceExists:
+		if refusal != nil && Is(err, refusal.Code) { // which says more
+			return Range{}, refusal, nil
+		}
 		return Range{}, asError(err), nil
 	}
 	return Range{}, nil, err

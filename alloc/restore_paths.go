@@ -19,10 +19,11 @@ func (j Job) sighted(p Pool) bool {
 // restorePhase is what a restore of a pool is at.
 type restorePhase string
 
-// The phases: seedings that go on by themselves, what the refill is about to put, IDs of the pool itself by their state, the old table, and seedings that
+// The phases: seedings that go on by themselves, counters of periods, what the refill is about to put, IDs of the pool itself by their state, the old table, and seedings that
 // were begun meanwhile.
 const (
 	phaseSeedings  restorePhase = "seedings"
+	phasePeriods   restorePhase = "periods"
 	phaseRefill    restorePhase = "refill"
 	phaseHeld      restorePhase = "held"
 	phaseClaimed   restorePhase = "claimed"
@@ -35,8 +36,8 @@ const (
 // The phases of a restore that is sighted, of one that is blind, and of one that is blind by the old table, in their order.
 var (
 	sightedPhases   = []restorePhase{phaseOld}
-	blindPhases     = []restorePhase{phaseSeedings, phaseRefill, phaseHeld, phaseReturning, phaseStock, phaseAgain}
-	forgottenPhases = []restorePhase{phaseSeedings, phaseRefill, phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld, phaseAgain}
+	blindPhases     = []restorePhase{phaseSeedings, phasePeriods, phaseRefill, phaseHeld, phaseReturning, phaseStock, phaseAgain}
+	forgottenPhases = []restorePhase{phaseSeedings, phasePeriods, phaseRefill, phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld, phaseAgain}
 )
 
 // phases are those of a job, in their order: of a restore by a log, those behind it.

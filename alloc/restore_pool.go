@@ -72,7 +72,7 @@ func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (forwarded, er
 		return forwarded{}, err
 	}
 	for {
-		c, over, err := s.phaseStep(ctx, j, &mark)
+		c, over, err := s.phaseStep(ctx, j, p, &mark)
 		if err != nil {
 			return forwarded{}, err
 		}
@@ -93,10 +93,12 @@ func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (forwarded, er
 }
 
 // phaseStep does the next step of the phase that the mark is at, and moves the mark behind it; over says that the phase is.
-func (s *Service) phaseStep(ctx context.Context, j Job, mark *poolMark) (c forwarded, over bool, err error) {
+func (s *Service) phaseStep(ctx context.Context, j Job, p Pool, mark *poolMark) (c forwarded, over bool, err error) {
 	switch mark.phase {
 	case phaseSeedings, phaseAgain:
 		c, mark.at, err = s.endSeedings(ctx, j, mark.at)
+	case phasePeriods:
+		c, err = s.closePeriods(ctx, j, p)
 	case phaseOld:
 		c, mark.at, err = s.carryOldIDs(ctx, j, mark.at)
 	default:

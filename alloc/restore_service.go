@@ -137,7 +137,16 @@ func (s *Service) readyToRestore(ctx context.Context, j Job) error {
 	if j.Pool == "" {
 		return s.readyToCarry(ctx, j)
 	}
-	return s.onPool(ctx, j.Pool, j.checkRestored)()
+	return s.onPool(ctx, j.Pool, func(p Pool) error {
+		if err := j.checkRestored(p); err != nil || j.sighted(p) {
+			return err
+		}
+		names, err := periodsSince(p.Config.Generator, j.Spec.Since, s.now())
+		if err == nil && len(names) > 0 {
+			_, err = s.pausedBase(ctx, SequenceName(p.Config.Generator.Sequence))
+		}
+		return err
+	})()
 }
 
 // checkRestored refuses to go on with the restore of a pool from which somebody may be served, or of which the source says too little.
