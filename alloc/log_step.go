@@ -128,9 +128,10 @@ func (j Job) logsID(r IDRecord) bool {
 	return true
 }
 
-// logs reports whether what was taken at the time may be missing from a backup of the time from which the log is.
+// logs reports whether what was taken at the time may be missing from a backup of the time from which the log is. What has
+// no time may be. What a restore has carried has the time at which it was first taken: a log of the time after a restore is asked for without Since.
 func (j Job) logs(at time.Time) bool {
-	return j.Spec.Since.IsZero() || at.After(j.Spec.Since.Add(-logMargin))
+	return j.Spec.Since.IsZero() || at.IsZero() || at.After(j.Spec.Since.Add(-logMargin))
 }
 
 // damaged reports whether it is an entry that WalkLedger could not read.
