@@ -130,7 +130,7 @@ func TestBrowserFindsNothingWrongInTheGallery(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() {
-		for range pages { //nolint:revive // a tab that gave up leaves some
+		for range pages { // a tab that gave up leaves some
 		}
 	})
 	for n := range 2 {

@@ -155,7 +155,7 @@ func (s sample) text(usual string) string {
 	case Long:
 		return strings.Repeat(strings.ReplaceAll(usual, " ", "_"), 200/len(usual)+1) // nowhere to break a line
 	case RightToLeft:
-		return "قسائم الربيع ‏" + usual + " עברית (2026)"
+		return "قسائم الربيع \u200f" + usual + " עברית (2026)"
 	}
 	return usual
 }
