@@ -60,9 +60,9 @@ func LogStop(ctx context.Context, logger *slog.Logger, s alloc.Stop) {
 	if id := RequestID(ctx); id != "" {
 		attrs = append(attrs, slog.String(KeyRequestID, id))
 	}
-	said := "a sequence has stopped, and hands out nothing until it is rebuilt"
 	if s.Paused {
-		said = "the counter of a paused sequence is wrong, and it is to be rebuilt before it is resumed"
+		logger.LogAttrs(ctx, slog.LevelWarn, "the counter of a paused sequence is wrong, and it is to be rebuilt before it is resumed", attrs...)
+		return
 	}
-	logger.LogAttrs(ctx, slog.LevelWarn, said, attrs...)
+	logger.LogAttrs(ctx, slog.LevelWarn, "a sequence has stopped, and hands out nothing until it is rebuilt", attrs...)
 }
