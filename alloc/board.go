@@ -146,6 +146,8 @@ func (q SequenceOnBoard) urgency() string {
 		class = 2
 	case q.State != SequenceActive:
 		class = 3
+	case q.IsEnding():
+		class = 4
 	}
 	return urgencyKey(class, q.Forecast(), string(q.Sequence))
 }

@@ -43,13 +43,13 @@ type Order string
 const (
 	ByUrgency   Order = "urgent" // the most urgent first
 	ByName      Order = "name"
-	ByAvailable Order = "available" // the fewest first
+	ByAvailable Order = "available" // what has the fewest left first
 )
 
 // BoardQuery is what of a board is asked for.
 type BoardQuery struct {
 	Text  string // part of the name, in whatever case; "" for any
-	State string // "paused" and the like, or "low", "empty", "dry"; "" for any
+	State string // one of BoardStates, or of sequences of BoardSequenceStates; "" for any
 	Order Order  // default ByUrgency
 }
 
@@ -59,7 +59,7 @@ func BoardStates() []string {
 }
 
 func (q BoardQuery) wants(p PoolOnBoard) bool {
-	if !strings.Contains(strings.ToLower(string(p.Pool)), strings.ToLower(q.Text)) {
+	if !q.named(string(p.Pool)) {
 		return false
 	}
 	switch q.State {
@@ -86,8 +86,33 @@ func (q BoardQuery) key(p PoolOnBoard) string {
 	return p.urgency()
 }
 
-func (q BoardQuery) list() list {
-	return list{kind: "board", of: fmt.Sprintf("%q %q %q", q.Order, q.State, q.Text)}
+func (q BoardQuery) list(kind string) list {
+	return list{kind: kind, of: fmt.Sprintf("%q %q %q", q.Order, q.State, q.Text)}
+}
+
+func (q BoardQuery) named(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(q.Text))
+}
+
+// boardPage is a page of rows in the order of their keys, of which no two are the same.
+func boardPage[T any](
+	ctx context.Context, s *Service, l list, c Cursor, limit int, rows []T, key func(T) string, wants func(T) bool,
+) (page []T, next Cursor, err error) {
+	after, err := s.cursors.position(ctx, l, c)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, row := range byKey(rows, key) {
+		if !wants(row) || c != "" && key(row) <= after {
+			continue
+		}
+		if len(page) == limit {
+			next, err = s.cursors.at(ctx, l, key(page[limit-1]))
+			return page, next, err
+		}
+		page = append(page, row)
+	}
+	return page, "", nil
 }
 
 // PoolSeen is a pool as it stands now, and as it stood on the board. Its configuration is without what fills it, and its Marks are those of the
@@ -99,8 +124,8 @@ type PoolSeen struct {
 
 // PoolsBy lists at most limit (1 to 100) pools of a board that Board has returned, as the query says, with their levels as they are now,
 // at two reads a pool and one more. next is what to give to go on, "" at the end; a pool whose place in the order has changed in
-// between may be met twice, or not at all. Where there are fewer than 100 pools, those that were made since the board are among them, and
-// without a board all are. Pools that are deleted are left out.
+// between may be met twice, or not at all. Where there are fewer than 100 pools, those that were made since the board are among them. Without a
+// board all are, in the order of their names, and what a level decides is not known of any. Pools that are deleted are left out.
 func (s *Service) PoolsBy(ctx context.Context, b Board, q BoardQuery, c Cursor, limit int) (pools []PoolSeen, next Cursor, err error) {
 	caller, err := s.someone(ctx)
 	if err != nil {
@@ -109,29 +134,34 @@ func (s *Service) PoolsBy(ctx context.Context, b Board, q BoardQuery, c Cursor, 
 	if err := checkPage(limit); err != nil {
 		return nil, "", err
 	}
-	after, err := s.cursors.position(ctx, q.list(), c)
-	if err != nil {
-		return nil, "", err
+	if b.At.IsZero() {
+		return s.poolsByName(ctx, q, c, limit)
 	}
 	rows, known, err := s.addNew(ctx, caller, b.Pools)
 	if err != nil {
 		return nil, "", err
 	}
-	var page []PoolOnBoard
-	for _, p := range byKey(rows, q.key) {
-		if !q.wants(p) || c != "" && q.key(p) <= after {
-			continue
-		}
-		if len(page) == limit {
-			if next, err = s.cursors.at(ctx, q.list(), q.key(page[limit-1])); err != nil {
-				return nil, "", err
-			}
-			break
-		}
-		page = append(page, p)
+	page, next, err := boardPage(ctx, s, q.list("board pools"), c, limit, rows, q.key, q.wants)
+	if err != nil {
+		return nil, "", err
 	}
 	if pools, err = s.seen(ctx, page, known); err != nil {
 		return nil, "", err
+	}
+	return pools, next, nil
+}
+
+// poolsByName is PoolsBy without a board.
+func (s *Service) poolsByName(ctx context.Context, q BoardQuery, c Cursor, limit int) (pools []PoolSeen, next Cursor, err error) {
+	found, next, err := readable(ctx, s, q.list("pools without a board"), c, limit, s.store.ListPools, func(p Pool) entry[PoolName] {
+		hidden := p.State == PoolDeleted || !q.wants(PoolOnBoard{Pool: p.Name, State: p.State})
+		return entry[PoolName]{position: p.Name, name: string(p.Name), hidden: hidden}
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, st := range s.statuses(ctx, found) {
+		pools = append(pools, PoolSeen{PoolStatus: st, Board: PoolOnBoard{Pool: st.Pool.Name, State: st.Pool.State}})
 	}
 	return pools, next, nil
 }
@@ -212,60 +242,4 @@ func (p PoolOnBoard) with(now PoolLevel) PoolStatus {
 		st.Refill = &RefillStatus{Low: now.Level.Available < p.Low, Filling: p.Filling, Dry: p.Dry}
 	}
 	return st
-}
-
-// SequenceSeen is a sequence as it stands now, and as it stood on the board.
-type SequenceSeen struct {
-	Sequence Sequence
-	Board    SequenceOnBoard // its At is zero for one that was never on a board
-}
-
-// SequencesBy lists at most limit (1 to 100) sequences of a board that Board has returned, the most urgent first, as they are now, at a
-// read each and one more. Of those that are not on the board it says what PoolsBy says.
-func (s *Service) SequencesBy(ctx context.Context, b Board, limit int) (sequences []SequenceSeen, err error) {
-	caller, err := s.someone(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPage(limit); err != nil {
-		return nil, err
-	}
-	rows, known := slices.Clone(b.Sequences), map[SequenceName]Sequence{}
-	if len(rows) <= maxPage {
-		first, err := s.store.ListSequences(ctx, "", maxPage)
-		if err != nil {
-			return nil, err
-		}
-		before := map[SequenceName]int{}
-		for i, q := range rows {
-			before[q.Sequence] = i
-		}
-		for _, q := range first {
-			known[q.Name] = q
-			i, there := before[q.Name]
-			if there {
-				rows[i].State = q.State
-			} else if q.State != SequenceDeleted && caller.permits(ActionRead, string(q.Name)) {
-				rows = append(rows, SequenceOnBoard{Sequence: q.Name, State: q.State, Start: q.Config.Start, Limit: q.Config.Limit, Next: q.Next, Left: q.Remaining()})
-			}
-		}
-	}
-	for _, row := range byKey(rows, SequenceOnBoard.urgency) {
-		if len(sequences) == limit {
-			break
-		}
-		q, ok := known[row.Sequence]
-		if !ok {
-			if q, err = s.store.Sequence(ctx, row.Sequence); CodeOf(err) == CodeSequenceStopped {
-				q, err = Sequence{Name: row.Sequence, State: SequenceStopped}, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if q.State != SequenceDeleted {
-			sequences = append(sequences, SequenceSeen{q, row})
-		}
-	}
-	return sequences, nil
 }

@@ -36,7 +36,7 @@ var boardOperations = map[string]operation{
 		return oneOrHidden(len(pools), err)
 	}},
 	"SequencesBy": {need: alloc.ActionRead, on: string(sequence), list: true, run: func(ctx context.Context, s *alloc.Service) error {
-		sequences, err := s.SequencesBy(ctx, alloc.Board{}, 10)
+		sequences, _, err := s.SequencesBy(ctx, alloc.Board{}, alloc.BoardQuery{}, "", 10)
 		return oneOrHidden(len(sequences), err)
 	}},
 }

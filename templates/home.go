@@ -47,14 +47,17 @@ type PoolLine struct {
 // SequenceLinesPanel shows sequences, the most urgent first.
 type SequenceLinesPanel struct {
 	Rows    []SequenceLine
+	Paging  Paging
 	Failure *Failure
 }
 
-// SequenceLine is one sequence.
+// SequenceLine is one sequence. Where Unknown is set, it could not be read, and it says why.
 type SequenceLine struct {
-	Row  SequenceRow
-	Rate string
-	Ends string
+	Row     SequenceRow
+	Unknown string
+	Rate    string // of the last hour, an hour
+	Day     string // of the last day, an hour; "" where it is not known
+	Ends    string
 }
 
 // TrailPanel shows the last administrative steps. It is hidden from who may not read them.

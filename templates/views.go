@@ -88,6 +88,7 @@ type PoolsPage struct {
 	Fields   []Field // of the filter
 	Filtered bool
 	Clear    string // address without a filter
+	Note     string // what there is to say of the whole list; "" for nothing
 	Panel    LinesPanel
 }
 
@@ -131,9 +132,13 @@ type PoolRow struct {
 
 // SequencesPage is the list of sequences.
 type SequencesPage struct {
-	Frame   Frame
-	Buttons []Link
-	Panel   SequencesPanel
+	Frame    Frame
+	Buttons  []Link
+	Fields   []Field // of the filter
+	Filtered bool
+	Clear    string // address without a filter
+	Note     string // what there is to say of the whole list; "" for nothing
+	Panel    SequenceLinesPanel
 }
 
 // SequencePage is one sequence.
@@ -162,13 +167,6 @@ type LeaseRow struct {
 	By                string
 	At                Time
 	Epoch             string
-}
-
-// SequencesPanel shows sequences with their positions.
-type SequencesPanel struct {
-	Rows    []SequenceRow
-	Paging  Paging
-	Failure *Failure
 }
 
 // SequenceRow is one sequence.

@@ -54,11 +54,7 @@ func (s sample) verdicts() []templates.Verdict {
 
 func pools(s sample) templ.Component {
 	return templates.Pools(templates.PoolsPage{
-		Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Panel: poolLines(s), Clear: Prefix,
-		Fields: []templates.Field{
-			{Kind: templates.FieldText, Name: "q", Label: "Part of the name", Value: s.text("spring")},
-			{Kind: templates.FieldChoice, Name: "state", Label: "State", Options: []templates.Option{{Text: "any", Selected: true}, {Value: "paused", Text: "paused"}}},
-		},
+		Frame: s.live("Pools"), Buttons: s.buttons("Create pool"), Fields: s.filters(), Note: s.note(), Panel: poolLines(s), Clear: Prefix,
 	})
 }
 
@@ -106,17 +102,36 @@ func (s sample) poolRow(n int) templates.PoolRow {
 }
 
 func sequences(s sample) templ.Component {
-	return templates.Sequences(templates.SequencesPage{Frame: s.live("Sequences"), Buttons: s.buttons("Create sequence"), Panel: sequencesPanel(s)})
+	return templates.Sequences(templates.SequencesPage{
+		Frame: s.live("Sequences"), Buttons: s.buttons("Create sequence"), Fields: s.filters(), Note: s.note(), Panel: sequenceLines(s),
+	})
 }
 
-func sequencesPanel(s sample) templates.SequencesPanel {
-	return templates.SequencesPanel{Rows: rows(s, s.sequenceRow), Paging: s.paging(), Failure: s.failure()}
+// filters are the fields of a list by the board.
+func (s sample) filters() []templates.Field {
+	return []templates.Field{
+		{Kind: templates.FieldText, Name: "q", Label: "Part of the name", Value: s.text("spring")},
+		{Kind: templates.FieldChoice, Name: "state", Label: "State", Options: []templates.Option{{Text: "any", Selected: true}, {Value: "low", Text: "low"}}},
+	}
+}
+
+func (s sample) note() string {
+	if s.state != Many {
+		return ""
+	}
+	return "The schedule last ran 40 min ago: order and forecasts are as of then."
 }
 
 func sequenceLines(s sample) templates.SequenceLinesPanel {
-	return templates.SequenceLinesPanel{Failure: s.failure(), Rows: rows(s, func(n int) templates.SequenceLine {
-		return templates.SequenceLine{Row: s.sequenceRow(n), Rate: s.count("120"), Ends: of(n, "40 d", "–", "never")}
+	p := templates.SequenceLinesPanel{Paging: s.paging(), Failure: s.failure(), Rows: rows(s, func(n int) templates.SequenceLine {
+		return templates.SequenceLine{Row: s.sequenceRow(n), Rate: s.count("120"), Day: of(n, s.count("95"), ""), Ends: of(n, "40 d", "–", "never")}
 	})}
+	if s.state == Many {
+		p.Rows = append(p.Rows, templates.SequenceLine{
+			Row: templates.SequenceRow{Name: "strange", State: templates.State{Tone: templates.ToneBad, Text: "position unknown"}}, Unknown: "The engine did not answer.",
+		})
+	}
+	return p
 }
 
 func (s sample) sequenceRow(n int) templates.SequenceRow {

@@ -43,7 +43,7 @@ func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
 		f.schedule(b, now)
 	}
 	f.pools(r, b, pools, now)
-	f.sequences(b, sequences, now)
+	f.sequences(r, b, sequences, now)
 	d.jobFindings(r, &f)
 	p.Sub = counted(max(len(b.Pools), len(pools)), "pool") + ", " + counted(max(len(b.Sequences), len(sequences)), "sequence")
 	what := p.Sub
@@ -145,16 +145,14 @@ func burnWords(burns []alloc.Burn) (hour, day string) {
 func (d *dashboard) urgentSequences(r *http.Request, b alloc.Board) ([]alloc.SequenceSeen, templates.SequenceLinesPanel) {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
-	sequences, err := d.svc.SequencesBy(ctx, b, homeRows)
+	sequences, _, err := d.svc.SequencesBy(ctx, b, alloc.BoardQuery{}, "", homeRows)
 	if err != nil {
 		return nil, templates.SequenceLinesPanel{Failure: failure(r, err, r.URL.RequestURI())}
 	}
 	var panel templates.SequenceLinesPanel
 	for _, q := range sequences {
-		line := templates.SequenceLine{Row: sequenceRow(q.Sequence), Ends: briefly(q.Board.Forecast())}
-		line.Row.State = sequenceFinding(sequenceNow(q), d.now()).state(line.Row.State)
-		line.Row.Meter.Tone = line.Row.State.Tone
-		line.Rate, _ = burnWords(q.Board.Burns)
+		line := sequenceLine(ctx, q, d.now())
+		line.Row.Description, line.Day = "", "" // there is little room
 		panel.Rows = append(panel.Rows, line)
 	}
 	return sequences, panel

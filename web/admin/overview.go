@@ -23,20 +23,6 @@ const (
 // panelTimeout is how long one panel may take, so that one that hangs leaves time for the others.
 const panelTimeout = 3 * time.Second
 
-func (d *dashboard) sequences(r *http.Request, q listQuery) templates.SequencesPanel {
-	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
-	defer cancel()
-	sequences, next, err := d.svc.Sequences(ctx, q.cursor(afterSequence), q.limit())
-	if err != nil {
-		return templates.SequencesPanel{Failure: failure(r, err, q.again(afterSequence, err))}
-	}
-	panel := templates.SequencesPanel{Paging: q.paging(afterSequence, next)}
-	for _, s := range sequences {
-		panel.Rows = append(panel.Rows, sequenceRow(s))
-	}
-	return panel
-}
-
 // failure is what a panel shows in place of its rows. The error is in the log event of the request.
 func failure(r *http.Request, err error, retry string) *templates.Failure {
 	_, detail := web.Explain(r.Context(), err)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -102,22 +103,22 @@ func (d *dashboard) poolsPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	q := listQuery{values: r.URL.Query(), path: "/pools"}
-	query, fields := boardQuery(r, q)
+	query, fields := boardQuery(r, q, alloc.BoardStates())
 	p := templates.PoolsPage{
 		Frame: d.liveFrame(r, "Pools"), Buttons: append(d.createButton(r, "pool"), d.bulkButtons(r, query)...), Fields: fields, Clear: "/pools", Filtered: query.Text != "" || query.State != "",
 	}
-	p.Panel = d.poolsBy(r, query, q)
+	p.Note, p.Panel = d.poolsBy(r, query, q)
 	return templates.Pools(p), nil
 }
 
 // boardQuery is what the query asks for; what it does not know counts as not asked.
-func boardQuery(r *http.Request, q listQuery) (query alloc.BoardQuery, fields []templates.Field) {
+func boardQuery(r *http.Request, q listQuery, known []string) (query alloc.BoardQuery, fields []templates.Field) {
 	v := filled(r)
 	query.Text = v.text(queryPart)
 	if len(query.Text) > maxPart {
 		query.Text = query.Text[:maxPart]
 	}
-	if state := v.text(queryState); slices.Contains(alloc.BoardStates(), state) {
+	if state := v.text(queryState); slices.Contains(known, state) {
 		query.State = state
 	}
 	query.Order = alloc.ByUrgency
@@ -125,13 +126,13 @@ func boardQuery(r *http.Request, q listQuery) (query alloc.BoardQuery, fields []
 		query.Order = order
 	}
 	states := [][2]string{{"", "any"}}
-	for _, s := range alloc.BoardStates() {
+	for _, s := range known {
 		states = append(states, [2]string{s, s})
 	}
 	return query, []templates.Field{
 		textField(queryPart, "Part of the name", query.Text, ""),
 		choice(queryState, "State", "", query.State, states...),
-		choice(queryOrder, "Order", "", string(query.Order), [2]string{string(alloc.ByUrgency), "urgent first"}, [2]string{string(alloc.ByName), "name"}, [2]string{string(alloc.ByAvailable), "fewest available first"}),
+		choice(queryOrder, "Order", "", string(query.Order), [2]string{string(alloc.ByUrgency), "urgent first"}, [2]string{string(alloc.ByName), "name"}, [2]string{string(alloc.ByAvailable), "fewest left first"}),
 		choice(pageSize, "On a page", "", strconv.Itoa(q.limit()), [2]string{"25", "25"}, [2]string{"50", "50"}, [2]string{"100", "100"}),
 	}
 }
@@ -139,31 +140,51 @@ func boardQuery(r *http.Request, q listQuery) (query alloc.BoardQuery, fields []
 // maxPart is the greatest length of a part of a name.
 const maxPart = 128
 
-// poolsBy is a page of the list. Without a board it is in the order of names, and all the same complete where pools are few.
-func (d *dashboard) poolsBy(r *http.Request, query alloc.BoardQuery, q listQuery) templates.LinesPanel {
+// poolsBy is a page of the list, with what there is to say of all of it.
+func (d *dashboard) poolsBy(r *http.Request, query alloc.BoardQuery, q listQuery) (note string, panel templates.LinesPanel) {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
 	b, err := d.svc.Board(ctx)
 	if err != nil {
-		return templates.LinesPanel{Failure: failure(r, err, r.URL.RequestURI())}
+		return "", templates.LinesPanel{Failure: failure(r, err, r.URL.RequestURI())}
 	}
 	pools, next, err := d.svc.PoolsBy(ctx, b, query, q.cursor(afterPool), q.limit())
 	if err != nil {
-		retry := r.URL.RequestURI()
-		if alloc.Is(err, alloc.CodeInvalidCursor) {
-			retry = with(r, afterPool, "")
-		}
-		return templates.LinesPanel{Failure: failure(r, err, retry)}
+		return "", templates.LinesPanel{Failure: failure(r, err, again(r, afterPool, err))}
 	}
-	var panel templates.LinesPanel
 	for _, p := range pools {
 		panel.Rows = append(panel.Rows, poolLine(ctx, p, d.now()))
 	}
-	if q.cursor(afterPool) != "" {
-		panel.Paging.First = with(r, afterPool, "")
+	panel.Paging = boardPaging(r, afterPool, next)
+	return boardNote(b, d.now()), panel
+}
+
+// boardNote says that a list has no board, or an old one; nothing where it is as it should be.
+func boardNote(b alloc.Board, now time.Time) string {
+	switch {
+	case b.At.IsZero():
+		return "The schedule has not run for a day: this is in the order of names, and what is low or near its end is not known."
+	case now.Sub(b.At) > staleAfter:
+		return "The schedule last ran " + duration(now.Sub(b.At)) + " ago: order and forecasts are as of then."
+	}
+	return ""
+}
+
+// boardPaging are the other pages of a list by the board, with the same filter.
+func boardPaging(r *http.Request, key string, next alloc.Cursor) (p templates.Paging) {
+	if r.URL.Query().Get(key) != "" {
+		p.First = with(r, key, "")
 	}
 	if next != "" {
-		panel.Paging.Next = with(r, afterPool, string(next))
+		p.Next = with(r, key, string(next))
 	}
-	return panel
+	return p
+}
+
+// again is where a list that failed may be tried again, with the same filter: from its beginning if its cursor is none.
+func again(r *http.Request, key string, err error) string {
+	if alloc.Is(err, alloc.CodeInvalidCursor) {
+		return with(r, key, "")
+	}
+	return r.URL.RequestURI()
 }

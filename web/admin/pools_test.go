@@ -127,6 +127,57 @@ func TestAPageOfManyPoolsIsLightAndReadsLittle(t *testing.T) {
 	}
 }
 
+func TestAPageOfManySequencesReadsLittle(t *testing.T) {
+	clock := noon
+	now := func() time.Time { return clock }
+	table := &countedTable{Table: dynamotest.NewMemory()}
+	store, err := dynamo.New(dynamo.Config{Table: table, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := alloc.NewService(alloc.Config{Store: store, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := alloc.WithCaller(t.Context(), alloc.Caller{Client: "maker", Scopes: alloc.AllScopes()})
+	for i := range 200 {
+		if _, _, err := svc.CreateSequence(ctx, alloc.SequenceName(fmt.Sprintf("orders-%04d", i)), alloc.SequenceConfig{Description: "of a shop", Limit: 1000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := svc.Lease(ctx, alloc.LeaseRequest{Sequence: "orders-0123", Count: 950}); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(time.Minute)
+	if _, err := svc.Tend(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s := newSystem(t, nil, viewer)
+	s.svc, s.clock = svc, clock
+	s.serve(Config{}, viewer)
+	s.page("/sequences?limit=100")
+	table.reads.Store(0)
+	page := s.page("/sequences?limit=100")
+	rows, reads := strings.Count(page, `class="name"`), table.reads.Load()
+	if rows != 100 || reads >= 300 {
+		t.Errorf("%d rows at %d reads, want 100 at fewer than 300", rows, reads)
+	}
+	if first := strings.Index(page, "/sequences/orders-"); !strings.HasPrefix(page[first:], "/sequences/orders-0123\"") {
+		t.Errorf("the one that ends soon is not the first: %.60s", page[first:])
+	}
+	for query, want := range map[string]int{"q=ORDERS-01": 25, "q=orders-0199": 1, "state=ending": 1, "state=stopped": 0, "state=low": 25, "sort=name&limit=50": 50} {
+		if got := strings.Count(s.page("/sequences?"+query), `class="name"`); got != want {
+			t.Errorf("?%s: %d rows, want %d", query, got, want)
+		}
+	}
+	clock = clock.Add(time.Hour)
+	s.clock = clock
+	s.serve(Config{}, viewer)
+	if page := s.page("/sequences"); !strings.Contains(page, "The schedule last ran 60 min ago") {
+		t.Errorf("an hour later the page does not say how old its order is")
+	}
+}
+
 func BenchmarkPoolsPage(b *testing.B) {
 	clock := noon
 	_, svc := many(b, &clock)

@@ -81,7 +81,46 @@ func (d *dashboard) sequencesPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	q := listQuery{values: r.URL.Query(), path: "/sequences"}
-	return templates.Sequences(templates.SequencesPage{Frame: d.liveFrame(r, "Sequences"), Buttons: d.createButton(r, "sequence"), Panel: d.sequences(r, q)}), nil
+	query, fields := boardQuery(r, q, alloc.BoardSequenceStates())
+	p := templates.SequencesPage{
+		Frame: d.liveFrame(r, "Sequences"), Buttons: d.createButton(r, "sequence"), Fields: fields, Clear: "/sequences", Filtered: query.Text != "" || query.State != "",
+	}
+	p.Note, p.Panel = d.sequencesBy(r, query, q)
+	return templates.Sequences(p), nil
+}
+
+// sequencesBy is a page of the list, with what there is to say of all of it.
+func (d *dashboard) sequencesBy(r *http.Request, query alloc.BoardQuery, q listQuery) (note string, panel templates.SequenceLinesPanel) {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	b, err := d.svc.Board(ctx)
+	if err != nil {
+		return "", templates.SequenceLinesPanel{Failure: failure(r, err, r.URL.RequestURI())}
+	}
+	sequences, next, err := d.svc.SequencesBy(ctx, b, query, q.cursor(afterSequence), q.limit())
+	if err != nil {
+		return "", templates.SequenceLinesPanel{Failure: failure(r, err, again(r, afterSequence, err))}
+	}
+	for _, one := range sequences {
+		panel.Rows = append(panel.Rows, sequenceLine(ctx, one, d.now()))
+	}
+	panel.Paging = boardPaging(r, afterSequence, next)
+	return boardNote(b, d.now()), panel
+}
+
+// sequenceLine shows one sequence at the time now.
+func sequenceLine(ctx context.Context, q alloc.SequenceSeen, now time.Time) templates.SequenceLine {
+	line := templates.SequenceLine{Row: sequenceRow(q.Sequence), Ends: briefly(q.Now().Forecast())}
+	if q.Err != nil {
+		_, detail := web.Explain(ctx, q.Err)
+		line.Unknown = sentence(detail)
+		line.Row.State = templates.State{Tone: templates.ToneBad, Text: "position unknown"}
+		return line
+	}
+	line.Rate, line.Day = burnWords(q.Board.Burns)
+	line.Row.State = sequenceFinding(q.Now(), now).state(line.Row.State)
+	line.Row.Meter.Tone = line.Row.State.Tone
+	return line
 }
 
 // afterLease is where in the query the ledger goes on.

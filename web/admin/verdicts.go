@@ -16,7 +16,6 @@ import (
 const (
 	endsNow  = 6 * time.Hour
 	endsSoon = 7 * 24 * time.Hour
-	endsYet  = 30 * 24 * time.Hour // of a sequence, whose end takes longer to put off
 )
 
 // severalOf is from how many on findings of one kind stand in one line.
@@ -31,10 +30,11 @@ var findingKinds = []struct {
 	all     templates.Link
 }{
 	{"damaged", templates.ToneBad, "Damaged", "are damaged: rebuild them.", templates.Link{Text: "Damaged pools", Href: "/pools?state=damaged"}},
-	{"stopped", templates.ToneBad, "Stopped", "are stopped: rebuild them.", templates.Link{Text: "All sequences", Href: "/sequences"}},
+	{"stopped", templates.ToneBad, "Stopped", "are stopped: rebuild them.", templates.Link{Text: "Stopped sequences", Href: "/sequences?state=stopped"}},
 	{"unread", templates.ToneBad, "Not read", "could not be read.", templates.Link{Text: "All pools", Href: "/pools"}},
+	{"unknown", templates.ToneBad, "Not read", "could not be read.", templates.Link{Text: "All sequences", Href: "/sequences"}},
 	{"empty", templates.ToneBad, "Exhausted", "have nothing left to claim.", templates.Link{Text: "Exhausted pools", Href: "/pools?state=empty"}},
-	{"ended", templates.ToneBad, "Ended", "have no number left.", templates.Link{Text: "All sequences", Href: "/sequences"}},
+	{"ended", templates.ToneBad, "Ended", "have no number left.", templates.Link{Text: "Ended sequences", Href: "/sequences?state=ended"}},
 	{"out", templates.ToneBad, "Runs out", "run out within hours.", templates.Link{Text: "All pools", Href: "/pools"}},
 	{"failed", templates.ToneBad, "Failed", "have failed.", templates.Link{Text: "All jobs", Href: "/jobs"}},
 	{"schedule", templates.ToneWarn, "Schedule", "", templates.Link{}},
@@ -42,7 +42,7 @@ var findingKinds = []struct {
 	{"dry", templates.ToneWarn, "Dry", "can make no more IDs.", templates.Link{Text: "Dry pools", Href: "/pools?state=dry"}},
 	{"refill", templates.ToneWarn, "Refill", "could not be filled in the last run.", templates.Link{Text: "All pools", Href: "/pools"}},
 	{"norefill", templates.ToneWarn, "No refill", "have no generator and run out within a week.", templates.Link{Text: "All pools", Href: "/pools"}},
-	{"ends", templates.ToneWarn, "Ends soon", "are near their end.", templates.Link{Text: "All sequences", Href: "/sequences"}},
+	{"ends", templates.ToneWarn, "Ends soon", "are near their end.", templates.Link{Text: "Ending sequences", Href: "/sequences?state=ending"}},
 	{"frozen", templates.ToneWarn, "Rebuild", "are being rebuilt.", templates.Link{Text: "All sequences", Href: "/sequences"}},
 	{"stale", templates.ToneWarn, "Stale", "were not counted for some time.", templates.Link{Text: "All pools", Href: "/pools"}},
 }
@@ -131,16 +131,6 @@ func poolNow(ctx context.Context, p alloc.PoolSeen) alloc.PoolOnBoard {
 	return row
 }
 
-// sequenceNow is the row of a board as the sequence stands now.
-func sequenceNow(q alloc.SequenceSeen) alloc.SequenceOnBoard {
-	row := q.Board
-	row.Sequence, row.State, row.Next, row.Left = q.Sequence.Name, q.Sequence.State, q.Sequence.Next, q.Sequence.Remaining()
-	if q.Sequence.Version > 0 {
-		row.Start, row.Limit = q.Sequence.Config.Start, q.Sequence.Config.Limit
-	}
-	return row
-}
-
 func (f *findings) pool(p alloc.PoolOnBoard, b alloc.Board, now time.Time) {
 	if found := poolFinding(p, b.At, now); found.kind != "" {
 		f.add(found.kind, string(p.Pool), poolAddress(p.Pool), found.text, found.help)
@@ -203,11 +193,16 @@ func poolFinding(p alloc.PoolOnBoard, board, now time.Time) (f finding) {
 	return f
 }
 
-func (f *findings) sequences(b alloc.Board, seen []alloc.SequenceSeen, now time.Time) {
+func (f *findings) sequences(r *http.Request, b alloc.Board, seen []alloc.SequenceSeen, now time.Time) {
 	fresh := map[alloc.SequenceName]bool{}
 	for _, q := range seen {
-		row := sequenceNow(q)
+		row := q.Now()
 		fresh[row.Sequence] = true
+		if q.Err != nil {
+			_, detail := web.Explain(r.Context(), q.Err)
+			f.add("unknown", string(row.Sequence), sequenceAddress(row.Sequence), "could not be read. "+sentence(detail), templates.Link{Text: "Look at sequence", Href: sequenceAddress(row.Sequence)})
+			continue
+		}
 		f.sequence(row, now)
 	}
 	for _, row := range b.Sequences {
@@ -229,18 +224,17 @@ func sequenceFinding(q alloc.SequenceOnBoard, now time.Time) (f finding) {
 	edit := templates.Link{Text: "Edit sequence", Href: href + "/edit"}
 	forecast := q.Forecast()
 	left, ends := forecast.Runway()
-	used := 1 - share(q.Left, alloc.Count(q.Limit-q.Start)+1)
 	switch {
 	case q.State == alloc.SequenceStopped:
 		say("stopped", "is stopped: its counter is missing or wrong, and nobody gets a number until it is rebuilt.", templates.Link{Text: "Rebuild", Href: rebuildAddress(q.Sequence)})
 	case q.State == alloc.SequenceFrozen, q.State == alloc.SequenceResuming:
 		say("frozen", "is in a rebuild: "+string(q.State)+".", templates.Link{Text: "Go on", Href: rebuildAddress(q.Sequence)})
 	case q.State != alloc.SequenceActive:
-	case q.Left <= 0:
+	case q.HasEnded():
 		say("ended", "has no number left; it ended at "+grouped(q.Limit)+".", edit)
-	case ends && left < endsYet:
+	case q.IsEnding() && ends:
 		say("ends", fmt.Sprintf("reaches %s on %s, in %s.", grouped(q.Limit), now.Add(left).UTC().Format("2 January"), lasts(forecast)), edit)
-	case used > 1-lowShare:
+	case q.IsEnding():
 		say("ends", fmt.Sprintf("has %s numbers left of those up to %s.", grouped(q.Left), grouped(q.Limit)), edit)
 	}
 	return f

@@ -67,7 +67,7 @@ func TestVerdictsOfSequences(t *testing.T) {
 	} {
 		var f findings
 		tt.q.Sequence, tt.q.At, tt.q.Start, tt.q.Limit = "s", noon, 1, 1000
-		f.sequences(alloc.Board{At: noon, Sequences: []alloc.SequenceOnBoard{tt.q}}, nil, noon)
+		f.sequences(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), alloc.Board{At: noon, Sequences: []alloc.SequenceOnBoard{tt.q}}, nil, noon)
 		if got := strings.Join(linesOf(&f), "\n"); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
