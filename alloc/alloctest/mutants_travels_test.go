@@ -22,7 +22,6 @@ var travelMutants = []travelMutant{
 	{name: "what somebody has taken since the restore goes to whom the record names, and nobody is told", store: func(m *Model) alloc.Store { return untold{m} }},
 	{name: "what somebody has taken since the restore goes to whom the record names", store: func(m *Model) alloc.Store { return trampling{m} }},
 	{name: "a record of an earlier life is passed over", store: func(m *Model) alloc.Store { return passingOver{m} }},
-	{name: "an unknown ID that is said to be free is added as free", store: func(m *Model) alloc.Store { return adding{m} }},
 	{name: "the stock of a pool that forgets is not looked up", store: func(m *Model) alloc.Store { return blindOld{m} }},
 	{name: "a log since a time leaves out all that was claimed before", change: func(t *traveller) {
 		open := t.fixture.Open
