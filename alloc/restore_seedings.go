@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -36,7 +37,10 @@ func (s *Service) endSeedings(ctx context.Context, j Job, at string) (c forwarde
 		c.notes = []string{fmt.Sprintf("%s of the pool cancelled", several(len(open), "seeding or check of a file", "seedings or checks of files"))}
 	}
 	if more {
-		before, _ := strconv.Atoi(at)
+		before, err := strconv.Atoi(cmp.Or(at, "0"))
+		if err != nil {
+			return forwarded{}, "", Errorf(CodeInternal, "where the job goes on is not known").Because(err)
+		}
 		next = strconv.Itoa(before + len(open))
 	}
 	return c, next, nil
