@@ -33,7 +33,7 @@ type loaded struct {
 	bytes      int
 }
 
-// weigh opens an address with an empty cache and returns all that the browser fetches for it.
+// weigh opens an address with an empty cache and returns all that the browser fetches for it: not the icon of the page before, which may come late.
 func (p *tab) weigh(address string) (all []loaded) {
 	p.t.Helper()
 	p.must("empty the cache", called(network.ClearBrowserCache, cdp.Empty{}))
@@ -42,7 +42,7 @@ func (p *tab) weigh(address string) (all []loaded) {
 	defer stop()
 	if err := chromedp.Listen(ctx, func(ev any) {
 		switch ev.(type) {
-		case *network.EventResponseReceived, *network.EventLoadingFinished:
+		case *network.EventRequestWillBeSent, *network.EventResponseReceived, *network.EventLoadingFinished:
 			select {
 			case seen <- ev:
 			default: // of a page that fetches that much the test fails
@@ -53,12 +53,19 @@ func (p *tab) weigh(address string) (all []loaded) {
 	}
 	p.visit(address)
 	p.comes("the page is whole", `document.readyState === "complete"`)
-	open := map[network.RequestID]loaded{}
+	sent, open := map[network.RequestID]bool{}, map[network.RequestID]loaded{}
 	for len(open) > 0 || len(seen) > 0 {
 		select {
 		case ev := <-seen:
 			switch e := ev.(type) {
+			case *network.EventRequestWillBeSent:
+				if e.Type == network.ResourceTypeDocument || len(sent) > 0 {
+					sent[e.RequestID] = true
+				}
 			case *network.EventResponseReceived:
+				if !sent[e.RequestID] {
+					continue
+				}
 				open[e.RequestID] = loaded{url: e.Response.URL, media: e.Response.MimeType}
 			case *network.EventLoadingFinished:
 				if l, ok := open[e.RequestID]; ok {
