@@ -4669,6 +4669,9 @@ type ClientInterface interface {
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
 	// Takes any type of body and a specified content type.
@@ -4687,6 +4690,9 @@ type ClientInterface interface {
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
+	//
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
@@ -6278,6 +6284,9 @@ func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleasePa
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+//
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
 // Takes any type of body and a specified content type.
@@ -6306,6 +6315,9 @@ func (c *Client) RestorePoolWithBody(ctx context.Context, pool PoolInPath, param
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
+//
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 //
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
@@ -11713,6 +11725,9 @@ type ClientWithResponsesInterface interface {
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -11731,6 +11746,9 @@ type ClientWithResponsesInterface interface {
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
+	//
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
@@ -16505,6 +16523,9 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+//
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -16529,6 +16550,9 @@ func (c *ClientWithResponses) RestorePoolWithBodyWithResponse(ctx context.Contex
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
+//
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
+// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 //
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
