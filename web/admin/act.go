@@ -193,10 +193,8 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 	typed := asked{reason: strings.TrimSpace(r.PostForm.Get(fieldReason))}
 	if problem := missing(p, typed, r.PostForm.Get(fieldTyped)); problem != "" {
 		shown, err := a.propose(r)
-		if err != nil {
-			return outcome{}, nil, err
-		}
-		return outcome{}, d.confirmWith(r, shown, sealed, problem), nil
+		again, err = d.confirm(r, a, shown, err, problem) // with a plan of what it shows, which may have changed since
+		return outcome{}, again, err
 	}
 	to, err = d.once(withReason(r.Context(), typed.reason, p.Operation), a.verb, p, sealed, func(ctx context.Context, attempt alloc.Attempt) (outcome, error) {
 		return a.carry(ctx, p, typed, attempt)
@@ -215,11 +213,11 @@ func (d *dashboard) mayChange(r *http.Request) error {
 	return nil
 }
 
-// once does the work of a plan, or answers as it was answered before.
-func (d *dashboard) once(ctx context.Context, verb string, p plan.Plan, sealed string, work func(context.Context, alloc.Attempt) (outcome, error)) (to outcome, err error) {
+// once does the work of a plan, or answers as it was answered before. print is all that the work depends on: the plan as it was sealed, and what was sent with it.
+func (d *dashboard) once(ctx context.Context, verb string, p plan.Plan, print string, work func(context.Context, alloc.Attempt) (outcome, error)) (to outcome, err error) {
 	var ours outcome
 	answer, replayed, err := d.svc.Keyed(ctx, alloc.KeyedRequest{
-		Need: p.Need, Name: p.Name, Operation: "page " + verb, Resource: p.Target, Key: p.Operation, Print: sealed,
+		Need: p.Need, Name: p.Name, Operation: "page " + verb, Resource: p.Target, Key: p.Operation, Print: print,
 	}, func(ctx context.Context, attempt alloc.Attempt) ([]byte, error) {
 		if ours, err = work(ctx, attempt); err != nil {
 			return nil, err

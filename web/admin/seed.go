@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func (d *dashboard) seedOnce(r *http.Request) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return d.once(withReason(r.Context(), src.why, p.Operation), "pool.seed", p, src.plan, func(ctx context.Context, a alloc.Attempt) (outcome, error) {
+	to, err := d.once(withReason(r.Context(), src.why, p.Operation), "pool.seed", p, src.print(), func(ctx context.Context, a alloc.Attempt) (outcome, error) {
 		pool := alloc.PoolName(p.Name)
 		j, err := d.svc.OpenSeeding(ctx, alloc.SeedJobRequest{Pool: pool, Format: src.format, Why: src.why, Intent: a.Intent})
 		if err != nil {
@@ -123,6 +124,16 @@ func (d *dashboard) seedOnce(r *http.Request) (outcome, error) {
 		}
 		return outcome{Location: jobAddress(j.ID) + "/seed?check=" + string(check.ID)}, nil
 	})
+	if alloc.Is(err, alloc.CodeKeyMismatch) {
+		return outcome{}, alloc.Errorf(alloc.CodeKeyMismatch, "another file, or another form of it, was sent from this page before, and is being checked; open the page of seeding anew to send this one")
+	}
+	return to, err
+}
+
+// print is all that was sent, and the plan that it was sent with.
+func (s seedSource) print() string {
+	sum := sha256.Sum256(s.data)
+	return fmt.Sprintf("%s %t %q %q %q %x", s.plan, s.format.CSV, s.format.Header, s.format.Column, s.why, sum)
 }
 
 // readSource reads what was sent: a file, or a text of IDs and ranges of numbers, one a line.
