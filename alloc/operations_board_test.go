@@ -22,6 +22,10 @@ func newBoard(t testing.TB, m *alloctest.Model) {
 
 // boardOperations are what pages of many things ask for.
 var boardOperations = map[string]operation{
+	"TrailAtOnce": {need: alloc.ActionRead, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
+		_, _, err := s.TrailAtOnce(ctx, alloc.TrailFilter{})
+		return err
+	}},
 	"OpenJobs": {need: alloc.ActionExport, or: alloc.ActionManage, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
 		jobs, err := s.OpenJobs(ctx, 10)
 		exports := slices.DeleteFunc(jobs, func(j alloc.Job) bool { return j.Kind != alloc.JobExport })

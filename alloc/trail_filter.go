@@ -71,7 +71,7 @@ func (f TrailFilter) behind(r AuditRecord) bool {
 	return r.Month != "" && !f.From.IsZero() && r.Month < MonthOf(f.From.UTC().AddDate(0, 0, -31))
 }
 
-// trailPages bounds what a page of a trail reads of which nothing is wanted.
+// trailPages bounds what a page of a trail reads, be there much that is wanted or nothing.
 const trailPages = 10
 
 // Trail returns the administrative steps that the filter wants, newest first, from the cursor on; at most limit, 1 to 100. next is what to give
@@ -94,20 +94,44 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, c Cursor, limit int)
 	if begin := f.begin(); begin != "" && (at == "" || at > begin) {
 		at = begin
 	}
-	records, at, err = s.trailBack(ctx, f, at, limit)
+	records, at, err = s.trailBack(ctx, f, at, limit, trailPages)
 	if err == nil && at != "" {
 		next, err = s.cursors.at(ctx, listTrail, at)
 	}
 	return records, next, err
 }
 
-// trailBack returns records that are wanted and stand before the place, and before which place to go on; "" at the end.
-func (s *Service) trailBack(ctx context.Context, f TrailFilter, at string, limit int) (records []AuditRecord, next string, err error) {
+// Bounds of what TrailAtOnce gives and reads.
+const (
+	MaxTrailAtOnce   = 5000
+	MaxTrailRead     = trailPagesAtOnce * chainPage
+	trailPagesAtOnce = 100
+)
+
+// TrailAtOnce returns all steps that the filter wants, newest first, without pages. It is all or nothing: whole is false, and there are no records, where
+// more than MaxTrailAtOnce are wanted, or where MaxTrailRead records were read and there may be more. A filter by a month reads that month alone; one by From
+// reads nothing from more than two months before; all else is looked for in the whole trail. Needs ActionRead on all.
+func (s *Service) TrailAtOnce(ctx context.Context, f TrailFilter) (records []AuditRecord, whole bool, err error) {
+	if _, err := s.permit(ctx, ActionRead, everything); err != nil {
+		return nil, false, err
+	}
+	if err := f.check(); err != nil {
+		return nil, false, err
+	}
+	records, next, err := s.trailBack(ctx, f, f.begin(), MaxTrailAtOnce+1, trailPagesAtOnce)
+	if err != nil || next != "" || len(records) > MaxTrailAtOnce {
+		return nil, false, err
+	}
+	return records, true, nil
+}
+
+// trailBack returns records that are wanted and stand before the place, of so many pages, and before which place to go on; "" at the end.
+func (s *Service) trailBack(ctx context.Context, f TrailFilter, at string, limit, pages int) (records []AuditRecord, next string, err error) {
 	size := chainPage
 	if f == (TrailFilter{}) {
-		size = limit
+		size = min(limit, chainPage)
 	}
-	for range trailPages {
+	for range pages {
 		page, err := s.store.Records(ctx, at, size)
 		if err != nil {
 			return nil, "", err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func TestTheTrailIsFiltered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	once := o.Service
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a schedule, no secret
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	var all []alloc.AuditRecord
@@ -73,6 +75,10 @@ func TestTheTrailIsFiltered(t *testing.T) {
 			if c.wants(r) {
 				want = append(want, r.ID)
 			}
+		}
+		at, whole, err := once.TrailAtOnce(o.ctx, c.filter)
+		if ids := recordIDs(at); err != nil || !whole || !slices.Equal(ids, want) {
+			t.Errorf("%s, at once: %d records, whole %t, want %d, %v", what, len(ids), whole, len(want), err)
 		}
 		for _, limit := range []int{7, 100} {
 			var got []string
@@ -129,5 +135,69 @@ func TestBadFiltersOfTheTrailAreRefused(t *testing.T) {
 	} {
 		_, _, err := o.Trail(o.ctx, f, "", 10)
 		wantCode(t, err, alloc.CodeInvalidRequest)
+		_, _, err = o.TrailAtOnce(o.ctx, f)
+		wantCode(t, err, alloc.CodeInvalidRequest)
+	}
+}
+
+func recordIDs(records []alloc.AuditRecord) (ids []string) {
+	for _, r := range records {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// longTrail is a Store with a trail, the newest record first.
+type longTrail struct {
+	alloc.Store
+	records []alloc.AuditRecord
+	reads   int
+}
+
+// newLongTrail has so many records, of one client and in one month.
+func newLongTrail(store alloc.Store, n int) *longTrail {
+	l := &longTrail{Store: store}
+	for ; n > 0; n-- {
+		at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+		l.records = append(l.records, alloc.AuditRecord{ID: fmt.Sprint(n), At: at, Client: "somebody", Link: alloc.Link{Month: "2026-11", Position: int64(n)}})
+	}
+	return l
+}
+
+func (l *longTrail) Records(_ context.Context, before string, limit int) ([]alloc.AuditRecord, error) {
+	l.reads++
+	i := sort.Search(len(l.records), func(i int) bool { return before == "" || l.records[i].Place() < before })
+	return l.records[i:min(i+limit, len(l.records))], nil
+}
+
+// What is given of the trail at once is all or nothing, and what is read for it is bounded.
+func TestTheTrailAtOnceIsBounded(t *testing.T) {
+	o := newOffice(t)
+	all, nobody := alloc.TrailFilter{}, alloc.TrailFilter{Client: "nobody"}
+	for what, c := range map[string]struct {
+		filter      alloc.TrailFilter
+		there       int
+		whole       bool
+		gives       int
+		readsAtMost int
+	}{
+		"nothing":                       {all, 0, true, 0, 1},
+		"as many as it gives":           {all, 5000, true, 5000, 51},
+		"as many, by a filter":          {alloc.TrailFilter{Client: "somebody"}, 5000, true, 5000, 51},
+		"one more":                      {all, 5001, false, 0, 51},
+		"nobody's, up to the bound":     {nobody, 9999, true, 0, 100},
+		"nobody's, beyond it":           {nobody, 10_001, false, 0, 100},
+		"another month, beyond it":      {alloc.TrailFilter{Month: "2026-12"}, 10_001, true, 0, 1},
+		"from a later month, beyond it": {alloc.TrailFilter{From: time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)}, 10_001, true, 0, 1},
+	} {
+		store := newLongTrail(o.model, c.there)
+		s, err := alloc.NewService(alloc.Config{Store: store, Now: o.clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, whole, err := s.TrailAtOnce(o.ctx, c.filter)
+		if err != nil || whole != c.whole || len(got) != c.gives || store.reads > c.readsAtMost {
+			t.Errorf("%s: %d records, whole %t, in %d reads, %v", what, len(got), whole, store.reads, err)
+		}
 	}
 }

@@ -133,10 +133,7 @@ func targetAddress(target string) string {
 	return ""
 }
 
-// maxExported is how many records a file has at most.
-const maxExported = 5000
-
-// exportTrail sends what the filter wants of the trail as one file.
+// exportTrail sends what the filter wants of the trail as one file: all of it, or an error that says how to ask for less.
 func (d *dashboard) exportTrail(w http.ResponseWriter, r *http.Request) {
 	records, err := d.trailRecords(r)
 	if err != nil {
@@ -157,26 +154,19 @@ func (d *dashboard) exportTrail(w http.ResponseWriter, r *http.Request) {
 	w.Write(file.Bytes()) //nolint:errcheck // the client is gone; there is nobody to tell
 }
 
-func (d *dashboard) trailRecords(r *http.Request) (all []alloc.AuditRecord, err error) {
+func (d *dashboard) trailRecords(r *http.Request) ([]alloc.AuditRecord, error) {
 	v := filled(r)
 	filter := trailFilter(v)
 	if len(v.problems) > 0 {
 		return nil, alloc.Errorf(alloc.CodeInvalidRequest, "some of the filter cannot be read; go back and correct it")
 	}
-	var next alloc.Cursor
-	for {
-		page, more, err := d.svc.Trail(r.Context(), filter, next, 100)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); more == "" {
-			return all, nil
-		}
-		if len(all) > maxExported {
-			return nil, alloc.Errorf(web.CodeTooLarge, "more than %s records are like that; go back and narrow the filter to a month or less, and export in parts", grouped(alloc.Count(maxExported)))
-		}
-		next = more
+	all, whole, err := d.svc.TrailAtOnce(r.Context(), filter)
+	if err == nil && !whole {
+		err = alloc.Errorf(web.CodeTooLarge, "that is too much of the trail for one file, which has at most %s records, of %s that are looked at; go back, narrow the filter "+
+			"to a Month, and export month by month; of a month that is still too much, GET /v1/audit with format=csv gives all, page by page",
+			grouped(alloc.Count(alloc.MaxTrailAtOnce)), grouped(alloc.Count(alloc.MaxTrailRead)))
 	}
+	return all, err
 }
 
 // trailFields are a record's fields in a file, by their names.

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"context"
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"idpool/alloc"
+	"idpool/alloc/alloctest"
 )
 
 func TestTheTrailIsFilteredPagedAndExported(t *testing.T) {
@@ -98,6 +101,46 @@ func TestJobsAreMadeOnPages(t *testing.T) {
 	for _, sample := range []string{"0", "101", "x"} {
 		if page := s.page("/pools/pool-000/verify?review=1&sample=" + sample); !strings.Contains(page, "whole number") {
 			t.Errorf("a sample of %s:\n%s", sample, page)
+		}
+	}
+}
+
+// endless is a Store with a trail of any length.
+type endless struct {
+	alloc.Store
+	reads int
+}
+
+func (e *endless) Records(_ context.Context, _ string, limit int) (all []alloc.AuditRecord, err error) {
+	e.reads++
+	for n := range limit {
+		at := int64(1_000_000_000 - e.reads*limit - n)
+		all = append(all, alloc.AuditRecord{
+			ID: fmt.Sprint(at), At: noon, Client: "somebody", Action: "pool.pause", Target: "pool/p", Result: "ok", Link: alloc.Link{Month: "2026-11", Position: at},
+		})
+	}
+	return all, nil
+}
+
+// What one request reads of the trail is bounded, be there much that the filter wants or nothing; and a file that would not have all is none.
+func TestAnExportOfTheTrailReadsToABound(t *testing.T) {
+	for query, code := range map[string]int{
+		"format=csv":                               http.StatusRequestEntityTooLarge,
+		"format=jsonl&client=somebody":             http.StatusRequestEntityTooLarge,
+		"format=csv&client=nobody":                 http.StatusRequestEntityTooLarge,
+		"format=jsonl&month=2026-11&client=nobody": http.StatusRequestEntityTooLarge,
+		"format=csv&month=2026-12":                 http.StatusOK,
+	} {
+		store := &endless{Store: alloctest.NewModel(nil)}
+		w := newSystem(t, store, viewer).do("GET", "/audit/export?"+query)
+		if w.Code != code || store.reads > 100 {
+			t.Errorf("?%s: %d after %d reads", query, w.Code, store.reads)
+		}
+		if code == http.StatusOK {
+			continue
+		}
+		if w.Header().Get("Content-Disposition") != "" || !strings.Contains(w.Body.String(), "narrow the filter to a Month") || strings.Contains(w.Body.String(), "pool.pause") {
+			t.Errorf("?%s does not say what to do:\n%s", query, w.Body)
 		}
 	}
 }
