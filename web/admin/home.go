@@ -69,6 +69,15 @@ func (d *dashboard) board(r *http.Request) (alloc.Board, error) {
 	return d.svc.Board(ctx)
 }
 
+// boardOrNone is the board for the page of one thing, which stands without: then nothing is found that takes a rate. Why there is none is in the log.
+func (d *dashboard) boardOrNone(r *http.Request) alloc.Board {
+	b, err := d.board(r)
+	if err != nil {
+		web.Explain(r.Context(), err)
+	}
+	return b
+}
+
 func (d *dashboard) urgentPools(r *http.Request, b alloc.Board) ([]alloc.PoolSeen, templates.LinesPanel) {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
@@ -85,13 +94,12 @@ func (d *dashboard) urgentPools(r *http.Request, b alloc.Board) ([]alloc.PoolSee
 
 // poolLine shows one pool at the time now.
 func poolLine(ctx context.Context, p alloc.PoolSeen, now time.Time) templates.PoolLine {
-	line := templates.PoolLine{Name: string(p.Pool.Name), Description: p.Pool.Config.Description, State: poolState(p.PoolStatus)}
+	line := templates.PoolLine{Name: string(p.Pool.Name), Description: p.Pool.Config.Description, State: poolState(ctx, p, now)}
 	if p.LevelError != nil {
 		_, detail := web.Explain(ctx, p.LevelError)
 		line.Unknown = sentence(detail)
 		return line
 	}
-	line.State = poolFinding(poolNow(ctx, p), p.Board.At, now).state(line.State)
 	free, whole, label := poolGauge(p.PoolStatus)
 	line.Level = bar(free, p.Level.Held, whole, []alloc.Count{p.Board.Low}, line.State.Tone, label)
 	line.Available = grouped(free)

@@ -88,8 +88,9 @@ func (q listQuery) paging(key string, next alloc.Cursor) templates.Paging {
 }
 
 // poolRow shows one pool at the time now.
-func poolRow(ctx context.Context, s alloc.PoolStatus, now time.Time) templates.PoolRow {
-	row := templates.PoolRow{Name: string(s.Pool.Name), Description: s.Pool.Config.Description, State: poolState(s)}
+func poolRow(ctx context.Context, seen alloc.PoolSeen, now time.Time) templates.PoolRow {
+	s := seen.PoolStatus
+	row := templates.PoolRow{Name: string(s.Pool.Name), Description: s.Pool.Config.Description, State: poolState(ctx, seen, now)}
 	if s.LevelError != nil {
 		_, detail := web.Explain(ctx, s.LevelError)
 		row.Unknown = sentence(detail)

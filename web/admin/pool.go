@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,11 +43,21 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	now := d.now()
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
-		Row: poolRow(r.Context(), st, now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool),
+		Row: poolRow(r.Context(), d.poolSeen(r, st), now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool),
 		Forecast: d.forecast(r, name), Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st)
 	return templates.Pool(p), nil
+}
+
+// poolSeen is the pool as the lists see it: with its row of the board, if one can be had.
+func (d *dashboard) poolSeen(r *http.Request, st alloc.PoolStatus) alloc.PoolSeen {
+	seen := alloc.PoolSeen{PoolStatus: st}
+	b := d.boardOrNone(r)
+	if i := slices.IndexFunc(b.Pools, func(row alloc.PoolOnBoard) bool { return row.Pool == st.Pool.Name }); i >= 0 {
+		seen.Board = b.Pools[i]
+	}
+	return seen
 }
 
 // poolButtons are the steps that whoever asks may take.

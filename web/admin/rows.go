@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,11 +17,19 @@ import (
 // lowShare is the part of a sequence, or of a pool without marks, below which what is left needs a person.
 const lowShare = 0.1
 
-func poolState(s alloc.PoolStatus) templates.State {
+// poolState is what is said of a pool, in what colour, wherever it is shown: how it stands, or where that is well what there is to find about it.
+func poolState(ctx context.Context, p alloc.PoolSeen, now time.Time) templates.State {
+	if !p.Board.At.IsZero() {
+		p.Pool.Config.Marks = alloc.Marks{Low: p.Board.Low, Target: p.Board.Target} // those that a list has, too
+	}
+	return poolFinding(poolNow(ctx, p), p.Board.At, now).state(poolStands(p.PoolStatus))
+}
+
+func poolStands(s alloc.PoolStatus) templates.State {
 	l, r := s.Level, s.Refill
 	switch {
-	case s.Pool.State == alloc.PoolDamaged:
-		return templates.State{Tone: templates.ToneBad, Text: string(s.Pool.State)}
+	case s.Pool.State == alloc.PoolDamaged, alloc.Is(s.LevelError, alloc.CodePoolDamaged):
+		return templates.State{Tone: templates.ToneBad, Text: string(alloc.PoolDamaged)}
 	case s.LevelError != nil:
 		return templates.State{Tone: templates.ToneBad, Text: "level unknown"}
 	case s.Pool.State != alloc.PoolActive:
@@ -88,10 +97,11 @@ func others(l alloc.Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// sequenceRow shows one sequence.
-func sequenceRow(s alloc.Sequence) templates.SequenceRow {
+// sequenceRow shows one sequence at the time now.
+func sequenceRow(seen alloc.SequenceSeen, now time.Time) templates.SequenceRow {
+	s := seen.Sequence
 	row := templates.SequenceRow{
-		Name: string(s.Name), Description: s.Config.Description, State: sequenceState(s), Limit: grouped(s.Config.Limit), Epoch: grouped(s.Epoch),
+		Name: string(s.Name), Description: s.Config.Description, State: sequenceState(seen, now), Limit: grouped(s.Config.Limit), Epoch: grouped(s.Epoch),
 	}
 	used := usedShare(s)
 	row.Used = percent(used)
@@ -109,7 +119,15 @@ func sequenceRow(s alloc.Sequence) templates.SequenceRow {
 	return row
 }
 
-func sequenceState(s alloc.Sequence) templates.State {
+// sequenceState is to sequences what poolState is to pools.
+func sequenceState(q alloc.SequenceSeen, now time.Time) templates.State {
+	if q.Err != nil {
+		return templates.State{Tone: templates.ToneBad, Text: "position unknown"}
+	}
+	return sequenceFinding(q.Now(), now).state(sequenceStands(q.Sequence))
+}
+
+func sequenceStands(s alloc.Sequence) templates.State {
 	switch {
 	case s.State == alloc.SequenceStopped:
 		return templates.State{Tone: templates.ToneBad, Text: "stopped, rebuild it"}

@@ -56,7 +56,7 @@ func TestSequenceRows(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := sequenceRow(tt.sequence)
+			got := sequenceRow(alloc.SequenceSeen{Sequence: tt.sequence}, noon)
 			if got.Used != tt.used || got.Next != tt.next || got.State != tt.state {
 				t.Errorf("got %q used, next %q, %v; want %q, %q, %v", got.Used, got.Next, got.State, tt.used, tt.next, tt.state)
 			}
@@ -84,7 +84,7 @@ func TestPoolRows(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := poolRow(t.Context(), tt.status, noon)
+			got := poolRow(t.Context(), alloc.PoolSeen{PoolStatus: tt.status}, noon)
 			if meter := got.Meter.Value + "/" + got.Meter.Max; meter != tt.meter || got.State != tt.state {
 				t.Errorf("got %s, %v; want %s, %v", meter, got.State, tt.meter, tt.state)
 			}
@@ -122,7 +122,7 @@ func TestPoolRows(t *testing.T) {
 			"low by far, without a target":    {short, "3/20", "low", "warn", "", "low 20"},
 			"a target that nobody knows here": {inHours, "90/5000", "active", "good", "", "low 3 h, target 1,200 h"},
 		} {
-			got := poolRow(t.Context(), tt.status, noon)
+			got := poolRow(t.Context(), alloc.PoolSeen{PoolStatus: tt.status}, noon)
 			meter := got.Meter.Value + "/" + got.Meter.Max
 			if meter != tt.meter || got.State != (templates.State{Tone: tt.tone, Text: tt.text}) || got.Why != tt.why || got.Marks != tt.marks {
 				t.Errorf("%s: got %s, %v, %q, %q", name, meter, got.State, got.Why, got.Marks)
@@ -132,12 +132,12 @@ func TestPoolRows(t *testing.T) {
 	t.Run("unreadable", func(t *testing.T) {
 		s := status(alloc.PoolActive, alloc.Level{})
 		s.LevelError = errors.New("secret")
-		if got := poolRow(t.Context(), s, noon); got.Unknown == "" || got.State.Tone != templates.ToneBad || got.Meter.Max != "" {
+		if got := poolRow(t.Context(), alloc.PoolSeen{PoolStatus: s}, noon); got.Unknown == "" || got.State.Tone != templates.ToneBad || got.Meter.Max != "" {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("what is neither free nor claimed", func(t *testing.T) {
-		got := poolRow(t.Context(), status(alloc.PoolActive, alloc.Level{Available: 1, Held: 1200, Retired: 2, Seeded: 1203}), noon)
+		got := poolRow(t.Context(), alloc.PoolSeen{PoolStatus: status(alloc.PoolActive, alloc.Level{Available: 1, Held: 1200, Retired: 2, Seeded: 1203})}, noon)
 		if got.Others != "1,200 held, 2 retired" {
 			t.Errorf("got %q", got.Others)
 		}
@@ -158,7 +158,7 @@ func TestCounts(t *testing.T) {
 		"in another timezone": {noon.In(time.FixedZone("", 3600)), "12:00:00 UTC", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := poolRow(t.Context(), alloc.PoolStatus{Level: alloc.Level{CountedAt: tt.counted}}, noon).Counted
+			got := poolRow(t.Context(), alloc.PoolSeen{PoolStatus: alloc.PoolStatus{Level: alloc.Level{CountedAt: tt.counted}}}, noon).Counted
 			if got.Text != tt.text || got.Stale != tt.stale {
 				t.Errorf("got %q, stale %t; want %q, %t", got.Text, got.Stale, tt.text, tt.stale)
 			}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -110,16 +111,13 @@ func (d *dashboard) sequencesBy(r *http.Request, query alloc.BoardQuery, q listQ
 
 // sequenceLine shows one sequence at the time now.
 func sequenceLine(ctx context.Context, q alloc.SequenceSeen, now time.Time) templates.SequenceLine {
-	line := templates.SequenceLine{Row: sequenceRow(q.Sequence), Ends: briefly(q.Now().Forecast())}
+	line := templates.SequenceLine{Row: sequenceRow(q, now), Ends: briefly(q.Now().Forecast())}
 	if q.Err != nil {
 		_, detail := web.Explain(ctx, q.Err)
 		line.Unknown = sentence(detail)
-		line.Row.State = templates.State{Tone: templates.ToneBad, Text: "position unknown"}
 		return line
 	}
 	line.Rate, line.Day = burnWords(q.Board.Burns)
-	line.Row.State = sequenceFinding(q.Now(), now).state(line.Row.State)
-	line.Row.Meter.Tone = line.Row.State.Tone
 	return line
 }
 
@@ -137,11 +135,21 @@ func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	p := templates.SequencePage{
-		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(q), Buttons: graveLast(append(d.sequenceButtons(r, q), d.jobButtons(r, "sequence", string(q.Name), sequenceAddress(q.Name))...)),
+		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(d.sequenceSeen(r, q), d.now()), Buttons: graveLast(append(d.sequenceButtons(r, q), d.jobButtons(r, "sequence", string(q.Name), sequenceAddress(q.Name))...)),
 		Facts: sequenceConfig(q), Forecast: d.sequenceForecast(r, q.Name), Leases: d.leases(r, q.Name),
 		Trail: d.trailPart(r, topic{target: "sequence/" + string(q.Name)}),
 	}
 	return templates.Sequence(p), nil
+}
+
+// sequenceSeen is the sequence as the lists see it: with its row of the board, if one can be had.
+func (d *dashboard) sequenceSeen(r *http.Request, q alloc.Sequence) alloc.SequenceSeen {
+	seen := alloc.SequenceSeen{Sequence: q}
+	b := d.boardOrNone(r)
+	if i := slices.IndexFunc(b.Sequences, func(row alloc.SequenceOnBoard) bool { return row.Sequence == q.Name }); i >= 0 {
+		seen.Board = b.Sequences[i]
+	}
+	return seen
 }
 
 func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons []templates.Link) {

@@ -124,9 +124,9 @@ func poolNow(ctx context.Context, p alloc.PoolSeen) alloc.PoolOnBoard {
 	}
 	if row.At.IsZero() {
 		row.Low, row.Filled = p.Pool.Config.Marks.Low, !p.Pool.Config.Generator.IsZero()
-		if p.Refill != nil {
-			row.Dry, row.Filling = p.Refill.Dry, p.Refill.Filling
-		}
+	}
+	if p.Refill != nil {
+		row.Dry, row.Filling = p.Refill.Dry, p.Refill.Filling
 	}
 	return row
 }

@@ -120,3 +120,75 @@ func TestARowSaysWhatItsVerdictSays(t *testing.T) {
 		}
 	}
 }
+
+// What is said of a pool or a sequence is the same on the overview, in the list and on its own page.
+func TestAPageSaysOfAThingWhatTheListsSay(t *testing.T) {
+	s := newSystem(t, nil, root)
+	ctx := alloc.WithCaller(t.Context(), root)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var entries []alloc.SeedEntry
+	for j := range 200 {
+		entries = append(entries, alloc.SeedEntry{Line: j + 1, Raw: fmt.Sprintf("ID-%d", j)})
+	}
+	for name, marks := range map[alloc.PoolName]alloc.Marks{"used": {}, "idle": {}, "low": {Low: 300}, "hours": {LowHours: 1}} {
+		_, _, err := s.svc.CreatePool(ctx, name, alloc.PoolConfig{Marks: marks})
+		check(err)
+		_, err = s.svc.Seed(ctx, alloc.SeedRequest{Pool: name, Entries: entries})
+		check(err)
+	}
+	for _, name := range []alloc.SequenceName{"ends", "rests"} {
+		_, _, err := s.svc.CreateSequence(ctx, name, alloc.SequenceConfig{Limit: 1_000_000})
+		check(err)
+	}
+	for range 2 {
+		_, err := s.svc.Claim(ctx, alloc.ClaimRequest{Pool: "hours", Count: 95})
+		check(err)
+	}
+	for range 100 {
+		_, err := s.svc.Tend(ctx) // the rates of what was used once are those of nothing by now
+		check(err)
+		s.clock = s.clock.Add(20 * time.Minute)
+	}
+	for range 4 {
+		_, err := s.svc.Claim(ctx, alloc.ClaimRequest{Pool: "used", Count: 10})
+		check(err)
+		_, err = s.svc.Lease(ctx, alloc.LeaseRequest{Sequence: "ends", Count: 1000})
+		check(err)
+		_, err = s.svc.Tend(ctx)
+		check(err)
+		s.clock = s.clock.Add(20 * time.Minute)
+	}
+	s.tend()
+	first := s.page("/")
+	for path, want := range map[string]string{
+		"/pools/used": `class="state warn">no refill<`, "/pools/idle": `class="state good">active<`, "/pools/low": `class="state warn">low<`, "/pools/hours": "",
+		"/sequences/ends": `class="state warn">ends soon<`, "/sequences/rests": `class="state good">active<`,
+	} {
+		list, _, _ := strings.Cut(path[1:], "/")
+		said := map[string]string{path: stateOf(s.page(path), "<h1")}
+		for where, page := range map[string]string{"/" + list: s.page("/" + list), "/": first} {
+			said[where] = stateOf(page, `class="name"><a href="`+path+`"`)
+		}
+		for where, got := range said {
+			if got != said[path] || got == "" || want != "" && got != want {
+				t.Errorf("%s says of %s %q, its page %q, want %q", where, path, got, said[path], want)
+			}
+		}
+	}
+}
+
+// stateOf is the first state that a page shows behind a text.
+func stateOf(page, after string) string {
+	_, rest, _ := strings.Cut(page, after)
+	i := strings.Index(rest, `class="state `)
+	if i < 0 {
+		return ""
+	}
+	state, _, _ := strings.Cut(rest[i:], "/")
+	return state
+}
