@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -186,4 +187,21 @@ type RebuildApproval struct {
 	Sequence SequenceName
 	Plan     string // the ID of the plan that was looked at
 	Exhausts bool   // it may leave nothing to anybody: see Rebuild.Exhausts
+}
+
+// RebuildSeen is the rebuild that somebody has looked at before asking for a step of it.
+type RebuildSeen struct {
+	ID   JobID  // of the rebuild
+	Plan string // the ID of the plan that it had; "" for none
+}
+
+// Seen is the rebuild as it is here.
+func (r Rebuild) Seen() RebuildSeen { return RebuildSeen{ID: r.ID, Plan: r.Plan.ID} }
+
+// checkSeen refuses a step of a rebuild that is not the one that was looked at; of none, every rebuild is right.
+func (r Rebuild) checkSeen(seen []RebuildSeen) error {
+	if len(seen) == 0 || r.Version == 0 || slices.Contains(seen, r.Seen()) {
+		return nil
+	}
+	return Errorf(CodePlanChanged, "the sequence %q has another rebuild, or another plan, by now; look at that, and make a new plan of this step if it is right; nothing was changed", r.Sequence)
 }

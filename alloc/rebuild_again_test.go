@@ -318,3 +318,36 @@ func TestResumingWhatWasNeverRebuilt(t *testing.T) {
 		t.Errorf("it says %q", e.Message)
 	}
 }
+
+// A step that says of which rebuild it is, and of which plan, does nothing to another, and its repeat is a success.
+func TestAStepIsOfTheRebuildThatWasSeen(t *testing.T) {
+	w := newWreck(t, alloc.SequenceConfig{})
+	w.lease(100)
+	first := w.plan(alloc.RebuildRequest{})
+	cancel := func(seen alloc.RebuildSeen) error { _, err := w.CancelRebuild(w.ctx, orders, seen); return err }
+	serve := func(seen alloc.RebuildSeen) error { _, err := w.ResumeRebuild(w.ctx, orders, 100, seen); return err }
+	other := w.plan(alloc.RebuildRequest{Margin: 7})
+	if other.ID != first.ID {
+		t.Fatalf("another plan is of the rebuild %s, want %s", other.ID, first.ID)
+	}
+	wantCode(t, cancel(first.Seen()), alloc.CodePlanChanged)
+	for range 2 {
+		if err := cancel(other.Seen()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := w.plan(alloc.RebuildRequest{Margin: 7})
+	wantCode(t, cancel(other.Seen()), alloc.CodePlanChanged)
+	w.wantState(alloc.SequenceFrozen)
+	w.apply(next.Plan.ID)
+	second := w.plan(alloc.RebuildRequest{Replaces: next.Plan.ID, Margin: 8})
+	w.apply(second.Plan.ID)
+	wantCode(t, serve(next.Seen()), alloc.CodePlanChanged)
+	w.wantState(alloc.SequenceFrozen)
+	for range 2 {
+		if err := serve(second.Seen()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.lease(1)
+}

@@ -2,21 +2,27 @@ package alloc
 
 import "context"
 
-// CancelRebuild ends a rebuild that was not applied: the sequence is as it was before. A repeat is a success. Needs ActionManage. CodeRebuildStep where it was applied.
-func (s *Service) CancelRebuild(ctx context.Context, name SequenceName) (Rebuild, error) {
+// CancelRebuild ends a rebuild that was not applied: the sequence is as it was before. A repeat is a success. Where seen says which rebuild was looked at, only that one
+// is ended, and only with the plan that it had. Needs ActionManage. CodeRebuildStep where it was applied; CodePlanChanged where it is not what was seen.
+func (s *Service) CancelRebuild(ctx context.Context, name SequenceName, seen ...RebuildSeen) (Rebuild, error) {
 	defer s.segments.changed(name)
 	b, done := s.rebuildingOf(ctx)
 	defer done()
-	return b.cancelled(ctx, ActionManage, name, "")
+	return b.cancelled(ctx, ActionManage, name, "", seen...)
 }
 
 // cancelled is CancelRebuild with its record; why is said of one that nobody asked for.
-func (b rebuilding) cancelled(ctx context.Context, need Action, name SequenceName, why string) (Rebuild, error) {
+func (b rebuilding) cancelled(ctx context.Context, need Action, name SequenceName, why string, seen ...RebuildSeen) (Rebuild, error) {
 	return b.administerRebuild(ctx, need, name, "cancel-rebuild", func(st *step) {
 		st.detail = func() string { return "before it was applied" }
 		st.reason = said(&why)
 	}, func() (Rebuild, error) {
-		return b.steps(ctx, name, func(r Rebuild) (Rebuild, error) { return b.cancel(ctx, r, why) })
+		return b.steps(ctx, name, func(r Rebuild) (Rebuild, error) {
+			if err := r.checkSeen(seen); err != nil {
+				return r, err
+			}
+			return b.cancel(ctx, r, why)
+		})
 	})
 }
 

@@ -7,17 +7,18 @@ import (
 )
 
 // ResumeRebuild serves a share of the callers, in percent: 0 for what the configuration says, 100 for all, with which the rebuild is done. It never serves fewer than
-// before: CodeRebuildStep where a share is given that is lower than what is served; of a rebuild that is done any share is a repeat. A sequence that was paused before it was rebuilt is paused again, and the rebuild is done with that. Needs ActionManage. CodeRebuildStep before it was verified, and
-// where the sequence has stopped again.
-func (s *Service) ResumeRebuild(ctx context.Context, name SequenceName, share int) (Rebuild, error) {
+// before: CodeRebuildStep where a share is given that is lower than what is served; of a rebuild that is done any share is a repeat. A sequence that was paused before it was rebuilt is paused again, and the rebuild is done with that. Where seen says which rebuild was looked at, callers are let in on
+// that one alone, and only with the plan that it had. Needs ActionManage. CodeRebuildStep before it was verified, and
+// where the sequence has stopped again; CodePlanChanged where it is not what was seen.
+func (s *Service) ResumeRebuild(ctx context.Context, name SequenceName, share int, seen ...RebuildSeen) (Rebuild, error) {
 	defer s.segments.changed(name)
 	b, done := s.rebuildingOf(ctx)
 	defer done()
-	return b.resumed(ctx, ActionManage, name, share)
+	return b.resumed(ctx, ActionManage, name, share, seen...)
 }
 
 // resumed is ResumeRebuild with its record.
-func (b rebuilding) resumed(ctx context.Context, need Action, name SequenceName, share int) (Rebuild, error) {
+func (b rebuilding) resumed(ctx context.Context, need Action, name SequenceName, share int, seen ...RebuildSeen) (Rebuild, error) {
 	return b.administerRebuild(ctx, need, name, "resume-rebuild", func(st *step) {
 		st.detail = func() string {
 			if share == 0 {
@@ -29,7 +30,12 @@ func (b rebuilding) resumed(ctx context.Context, need Action, name SequenceName,
 		if share < 0 || share > 100 {
 			return Rebuild{}, Errorf(CodeInvalidRequest, "share must be 1 to 100, in percent of the callers, or 0 for what the configuration says")
 		}
-		return b.steps(ctx, name, func(r Rebuild) (Rebuild, error) { return b.resume(ctx, r, share) })
+		return b.steps(ctx, name, func(r Rebuild) (Rebuild, error) {
+			if err := r.checkSeen(seen); err != nil {
+				return r, err
+			}
+			return b.resume(ctx, r, share)
+		})
 	})
 }
 
