@@ -93,3 +93,48 @@ func TestAPlanIsCancelledOrReplacedOnPages(t *testing.T) {
 		}
 	}
 }
+
+// A confirmation that was made of one rebuild does nothing to the next.
+func TestAStepOfARebuildIsOfThatRebuild(t *testing.T) {
+	s := newSystem(t, alloctest.NewModel(nil), root)
+	s.fill(1)
+	const at = "/sequences/sequence-000/rebuild"
+	s.step(at + "/plan?review=1&margin=10")
+	old := url.Values{"plan": {s.planOf(at + "/cancel")}}
+	s.step(at + "/cancel")
+	s.step(at + "/plan?review=1&margin=500")
+	if w := s.post(at+"/cancel", old); w.Code != http.StatusConflict {
+		t.Errorf("the rebuild of a colleague is cancelled by a page of the one before: %d to %s, want 409", w.Code, w.Header().Get("Location"))
+	}
+	s.step(at + "/plan?review=1&margin=10")
+	s.step(at+"/apply", "sequence-000")
+	const serve = at + "/resume?review=1&share=100"
+	all := url.Values{"plan": {s.planOf(serve)}}
+	s.step(at+"/plan?review=1&margin=20", "sequence-000")
+	s.step(at+"/apply", "sequence-000")
+	if w := s.post(serve, all); w.Code != http.StatusConflict {
+		t.Errorf("callers are served of a plan that nobody was shown: %d to %s, want 409", w.Code, w.Header().Get("Location"))
+	}
+}
+
+// What 0 does not mean is refused, before it is confirmed.
+func TestNothingElseIsPlannedThanWasConfirmed(t *testing.T) {
+	s := newSystem(t, alloctest.NewModel(nil), root)
+	s.fill(1)
+	for query, want := range map[string]string{
+		"margin=0": "from 1 to 1,000,000,000,000", "margin=1000000000001": "from 1 to 1,000,000,000,000", "limit=0": "from 1 to 9,223,372,036,854,775,807",
+	} {
+		page := s.page("/sequences/sequence-000/rebuild/plan?review=1&" + query)
+		if !strings.Contains(page, want) || strings.Contains(page, `name="plan"`) {
+			t.Errorf("?%s is to be confirmed:\n%s", query, page)
+		}
+	}
+	const form = "/sequences/sequence-000/rebuild/plan"
+	if page := s.page(form); !strings.Contains(page, "1,000 where this is empty") {
+		t.Errorf("the form of the first plan:\n%s", page)
+	}
+	s.step(form + "?review=1&margin=70")
+	if page := s.page(form); !strings.Contains(page, "70 where this is empty") {
+		t.Errorf("the form of a plan after one with a margin of 70:\n%s", page)
+	}
+}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -21,6 +22,7 @@ const (
 	paramLimit    = "limit"
 	paramReplaces = "replaces"
 	paramPlan     = "plan"
+	paramRebuild  = "rebuild"
 	paramShare    = "share"
 	paramExhausts = "exhausts"
 )
@@ -48,11 +50,11 @@ func (d *dashboard) rebuildActions() []action {
 			if err != nil {
 				return alloc.Errorf(alloc.CodeInternal, "a plan cannot be read").Because(err)
 			}
-			_, err = d.svc.ResumeRebuild(ctx, alloc.SequenceName(p.Name), share)
+			_, err = d.svc.ResumeRebuild(ctx, alloc.SequenceName(p.Name), share, seenOf(p))
 			return err
 		}),
 		step("cancel", nil, d.proposeCancelRebuild, func(ctx context.Context, p plan.Plan, _ asked) error {
-			_, err := d.svc.CancelRebuild(ctx, alloc.SequenceName(p.Name))
+			_, err := d.svc.CancelRebuild(ctx, alloc.SequenceName(p.Name), seenOf(p))
 			return err
 		}),
 	}
@@ -68,6 +70,17 @@ func (d *dashboard) rebuildAtHand(r *http.Request) (alloc.Rebuild, error) {
 	return b, err
 }
 
+// seen is what a plan of a page has of the rebuild that the page has shown: the step is of that one, with that plan, and of no other.
+func seen(b alloc.Rebuild) map[string]string {
+	s := b.Seen()
+	return map[string]string{paramRebuild: string(s.ID), paramPlan: s.Plan}
+}
+
+// seenOf reads what seen has written.
+func seenOf(p plan.Plan) alloc.RebuildSeen {
+	return alloc.RebuildSeen{ID: alloc.JobID(p.Params[paramRebuild]), Plan: p.Params[paramPlan]}
+}
+
 // replaced is the plan that a new one replaces; "" for none.
 func replaced(b alloc.Rebuild) string {
 	switch b.Step {
@@ -75,6 +88,14 @@ func replaced(b alloc.Rebuild) string {
 		return b.Plan.ID
 	}
 	return ""
+}
+
+// usualMargin is the margin of a plan for which none is said: that of the one that it goes on with, or replaces.
+func usualMargin(b alloc.Rebuild) alloc.Count {
+	if b.Step == alloc.RebuildGathering || b.Step == alloc.RebuildPlanned || replaced(b) != "" {
+		return b.Margin
+	}
+	return alloc.DefaultMargin
 }
 
 func (d *dashboard) askRebuild(r *http.Request) (templates.Form, error) {
@@ -88,7 +109,7 @@ func (d *dashboard) askRebuild(r *http.Request) (templates.Form, error) {
 		Groups: []templates.FieldGroup{
 			{Fields: []templates.Field{
 				numberField(paramReported, "Highest number known elsewhere", "", "By a billing system, a printed list, a customer. What was said before stays where this is empty."),
-				numberField(paramMargin, "Margin", "", fmt.Sprintf("Numbers that are left out above the highest one known; %s where this is empty.", grouped(alloc.DefaultMargin))),
+				numberField(paramMargin, "Margin", "", fmt.Sprintf("Numbers that are left out above the highest one known; %s where this is empty.", grouped(usualMargin(b)))),
 				textField(paramSince, "Restored to, UTC", "", "After a restore from a backup: to which time. What was leased since is estimated, doubled, and left out."),
 			}},
 			{Title: "Where its configuration is lost too", Hint: "Leave it empty if you are not asked for it.", Fields: []templates.Field{
@@ -98,7 +119,7 @@ func (d *dashboard) askRebuild(r *http.Request) (templates.Form, error) {
 	}
 	v := filled(r)
 	for _, key := range []string{paramReported, paramMargin, paramStart, paramLimit} {
-		v.number(key, 0)
+		rebuildNumber(v, key)
 	}
 	v.moment(paramSince)
 	return v.show(f), nil
@@ -124,7 +145,7 @@ func (d *dashboard) proposeRebuild(r *http.Request) (proposal, error) {
 		if v.text(key) == "" {
 			continue
 		}
-		n := v.number(key, 0)
+		n := rebuildNumber(v, key)
 		p.params[key] = strconv.FormatInt(n, 10)
 		p.facts = append(p.facts, templates.Fact{Term: rebuildTerms[key], Value: grouped(n), Mono: true})
 		switch key {
@@ -153,6 +174,18 @@ func (d *dashboard) proposeRebuild(r *http.Request) (proposal, error) {
 	text, err := body(append(twin, member{"why", "…"}))
 	p.twin = call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence), keyed: true, body: text}.twin()
 	return p, err
+}
+
+// rebuildNumber reads a number of the form. To the service 0 is no margin, and no limit, but says that none is given: what would be planned then
+// is not what was confirmed.
+func rebuildNumber(v *values, key string) int64 {
+	switch key {
+	case paramMargin:
+		return v.numberFrom1(key, int64(alloc.MaxMargin))
+	case paramLimit:
+		return v.numberFrom1(key, math.MaxInt64)
+	}
+	return v.number(key, 0)
 }
 
 var rebuildTerms = map[string]string{
@@ -189,7 +222,7 @@ func (d *dashboard) proposeApply(r *http.Request) (proposal, error) {
 	p := proposal{
 		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), danger: true, typed: string(b.Sequence), reason: true,
 		title: "Apply the plan: " + string(b.Sequence), button: "Apply plan", back: rebuildAddress(b.Sequence), facts: planFacts(b),
-		params: map[string]string{paramPlan: b.Plan.ID},
+		params: seen(b),
 		effect: append(b.Warnings(),
 			"The counter is put where the plan says, in a new epoch. Nothing is done if it has changed since the plan was made.",
 			"Then test numbers are leased and held against every lease there is. Nobody else is served before you say so."),
@@ -232,9 +265,10 @@ func (d *dashboard) proposeResume(r *http.Request) (proposal, error) {
 	share := filled(r).number(paramShare, 0)
 	p := proposal{
 		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), title: "Serve callers of " + string(b.Sequence), button: fmt.Sprintf("Serve %d %%", share), back: withoutReview(r),
-		params: map[string]string{paramShare: strconv.FormatInt(share, 10)}, facts: planFacts(b),
+		params: seen(b), facts: planFacts(b),
 		effect: []string{fmt.Sprintf("%d %% of the callers are served, by their names: always the same ones. The others are told to come again.", share)},
 	}
+	p.params[paramShare] = strconv.FormatInt(share, 10)
 	if share == 100 {
 		p.effect = []string{"All callers are served, and the rebuild is over.", "A sequence that was paused before it was rebuilt is paused again."}
 	}
@@ -253,6 +287,7 @@ func (d *dashboard) proposeCancelRebuild(r *http.Request) (proposal, error) {
 	}
 	return proposal{
 		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), title: "Cancel the rebuild of " + string(b.Sequence), button: "Cancel rebuild", back: rebuildAddress(b.Sequence),
+		params: seen(b),
 		facts:  []templates.Fact{{Term: "Sequence", Value: string(b.Sequence)}, {Term: "Begun by", Value: string(b.By)}, {Term: "Was before", Value: string(b.Was)}},
 		effect: []string{"The sequence is as it was before it was frozen: " + string(b.Was) + ".", "The plan is dropped."},
 		twin:   call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence) + "/cancel", keyed: true}.twin(),

@@ -41,6 +41,15 @@ func (v *values) number(name string, usual int64) int64 {
 	return n
 }
 
+// numberFrom1 reads a whole number of which 0 would say something else; 0 where nothing was typed.
+func (v *values) numberFrom1(name string, most int64) int64 {
+	n := v.number(name, 0)
+	if v.text(name) != "" && v.problems[name] == "" && (n < 1 || n > most) {
+		v.problems[name] = "This is a whole number from 1 to " + grouped(most) + "."
+	}
+	return n
+}
+
 // flag reads a box: of a form that was sent, what has no value is off.
 func (v *values) flag(name string) bool { return v.query.Get(name) != "" }
 
