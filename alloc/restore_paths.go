@@ -4,6 +4,8 @@ package alloc
 // which nobody was served has every one that was taken: whatever of it is seeded again, or made again by a generator, is in the pool already, and is not
 // added. All other restores know nothing of what was seeded after the point and taken: of a pool that forgets the old table does not have it any more, a
 // log has nothing of what came after it, and a burning of nothing. So they close each way by which an ID may enter the pool that was in it already.
+//
+// The counters of periods that began after the point are closed by every restore: others lease of them too, and what they leased no pool tells.
 
 // sighted reports whether the restore of the pool knows all that was taken of what was seeded after the point.
 func (j Job) sighted(p Pool) bool {
@@ -35,7 +37,7 @@ const (
 
 // The phases of a restore that is sighted, of one that is blind, and of one that is blind by the old table, in their order.
 var (
-	sightedPhases   = []restorePhase{phaseOld}
+	sightedPhases   = []restorePhase{phasePeriods, phaseOld}
 	blindPhases     = []restorePhase{phaseSeedings, phasePeriods, phaseRefill, phaseHeld, phaseReturning, phaseStock, phaseAgain}
 	forgottenPhases = []restorePhase{phaseSeedings, phasePeriods, phaseRefill, phaseHeld, phaseClaimed, phaseReturning, phaseStock, phaseOld, phaseAgain}
 )
@@ -43,6 +45,8 @@ var (
 // phases are those of a job, in their order: of a restore by a log, those behind it.
 func (j Job) phases(p Pool) []restorePhase {
 	switch {
+	case j.sighted(p) && j.Spec.Source == RestoreLog:
+		return sightedPhases[:1]
 	case j.sighted(p):
 		return sightedPhases
 	case j.Spec.Source == RestoreTable:

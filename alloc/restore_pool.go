@@ -36,10 +36,13 @@ func (m poolMark) String() string { return fmt.Sprintf("%d %s %d %s", m.list, m.
 // heldOn is how long a hold must go on to be taken for one that has not ended, on whatever clock.
 const heldOn = 5 * time.Minute
 
-// behindLog is where a restore goes on whose log is carried: with what is burned for what was taken since, where that is to be.
+// behindLog is where a restore goes on whose log is carried: with counters of periods, and with what is burned for what was taken since, where that is to be.
 func (j Job) behindLog() string {
-	if j.Pool == "" || j.Spec.AtMost == 0 {
+	switch {
+	case j.Pool == "":
 		return ""
+	case j.Spec.AtMost == 0:
+		return poolMark{phase: sightedPhases[0]}.String()
 	}
 	return poolMark{phase: blindPhases[0]}.String()
 }

@@ -120,7 +120,7 @@ func (r RestoreRequest) checkBound() error {
 	case r.AtMost != nil && (r.Pool == "" || r.Source == RestoreTable):
 		return Errorf(CodeInvalidRequest, "at_most goes with the sources %q and %q of a pool only", RestoreBurn, RestoreLog)
 	case r.AtMost == nil && r.Pool != "" && r.Source == RestoreLog:
-		return Errorf(CodeInvalidRequest, "a log says nothing of what was taken after it was begun: say in at_most how many IDs that may have been, and so many are retired in the order in which they are handed out; "+
+		return Errorf(CodeInvalidRequest, "a log says nothing of what was taken after it was begun: say in at_most how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), and so many are retired in the order in which they are handed out; "+
 			"0 where nobody was served from then on, or where a later log follows")
 	case r.AtMost == nil:
 		return nil
@@ -138,7 +138,7 @@ func (s *Service) readyToRestore(ctx context.Context, j Job) error {
 		return s.readyToCarry(ctx, j)
 	}
 	return s.onPool(ctx, j.Pool, func(p Pool) error {
-		if err := j.checkRestored(p); err != nil || j.sighted(p) {
+		if err := j.checkRestored(p); err != nil {
 			return err
 		}
 		names, err := periodsSince(p.Config.Generator, j.Spec.Since, s.now())

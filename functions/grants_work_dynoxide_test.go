@@ -17,13 +17,21 @@ import (
 // deliver gives the messages that were sent to the worker, twice each and in the reverse order, until none is left.
 func (s *system) deliver(t *testing.T) {
 	t.Helper()
+	if failed := s.delivered(t); failed > 0 {
+		t.Errorf("the worker failed at %d messages", failed)
+	}
+}
+
+// delivered hands over all messages, and those that come of them, and returns at how many the worker failed.
+func (s *system) delivered(t *testing.T) (failed int) {
+	t.Helper()
 	for range 100 {
 		var bodies []string
 		for _, q := range s.queues {
 			bodies = append(bodies, q.Take()...)
 		}
 		if len(bodies) == 0 {
-			return
+			return failed
 		}
 		var event events.SQSEvent
 		slices.Reverse(bodies)
@@ -34,11 +42,10 @@ func (s *system) deliver(t *testing.T) {
 		if err := json.Unmarshal(s.worker.invoke(t, event), &said); err != nil {
 			t.Fatal(err)
 		}
-		if len(said.BatchItemFailures) > 0 {
-			t.Errorf("the worker failed at %v", said.BatchItemFailures)
-		}
+		failed += len(said.BatchItemFailures)
 	}
 	t.Error("there are more and more messages")
+	return failed
 }
 
 // fill has pools filled by their generators: random ones, numbers of a period, and one that is dry after nine.

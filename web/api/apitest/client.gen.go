@@ -4663,14 +4663,14 @@ type ClientInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+	//   Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+	// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
@@ -4685,14 +4685,14 @@ type ClientInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+	//   Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+	// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
@@ -6278,14 +6278,14 @@ func (c *Client) Release(ctx context.Context, pool PoolInPath, params *ReleasePa
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+//     Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 //
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
@@ -6310,14 +6310,14 @@ func (c *Client) RestorePoolWithBody(ctx context.Context, pool PoolInPath, param
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+//     Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 //
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
@@ -11719,14 +11719,14 @@ type ClientWithResponsesInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+	//   Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+	// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
@@ -11741,14 +11741,14 @@ type ClientWithResponsesInterface interface {
 	//
 	// - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 	//   `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-	//   as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+	//   A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+	//   Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 	// - *table*: from the old table, where that is still there and the system was told of it.
 	// - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 	//   and every one that is held or on its way back.
 	//
-	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-	// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+	// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+	// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 	//
 	// Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 	//
@@ -16517,14 +16517,14 @@ func (c *ClientWithResponses) ReleaseWithResponse(ctx context.Context, pool Pool
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+//     Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 //
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
@@ -16545,14 +16545,14 @@ func (c *ClientWithResponses) RestorePoolWithBodyWithResponse(ctx context.Contex
 //
 //   - *log*: from a log that was begun after `point`, and since `point`, an earlier time or the beginning. The job waits for it (201): send it from its first line to its last as
 //     `input` 0, 1, 2 …, in parts of at most 4 MiB, and *start* it. Of a log that is not whole nothing is carried. Several logs: a job each, the oldest first.
-//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been, 0 for none or where a later log follows. Behind the log so many are retired
-//     as by *burn*, but that a hold that has not ended is confirmed for whoever has it.
+//     A log says nothing of what was taken after it was begun: `at_most`, which is required, says how many IDs that may have been (on DynamoDB with 160 more for each process that served claims, as these take IDs ahead), 0 for none or where a later log follows.
+//     Behind the log so many are retired as by *burn*, but that a hold that goes on for five minutes more is confirmed for whoever has it.
 //   - *table*: from the old table, where that is still there and the system was told of it.
 //   - *burn*: from nothing. It retires the IDs that may have been taken, in the order in which they are handed out: `at_most` free ones, all of them without it,
 //     and every one that is held or on its way back.
 //
-// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, retires what its refill
-// had ready, and makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
+// A restore that cannot know what was seeded after the point (a *burn*, a *log* with `at_most` above 0, or one of a pool that forgets) also cancels the pool's seedings that the backup has as not ended, and retires what its refill
+// had ready. Each restore makes the counter of each period since the point that its generator may have used, paused; the sequence that the generator leases from has to be paused for that.
 //
 // Pause the pool first, and keep it paused until the job is done: else it is refused, and a job that is under way fails. Of a pool that forgets no log has what was claimed, so *log* is refused. `confirm` is the name of the pool. Its result says what could not be carried forward, one object a line.
 //
