@@ -182,7 +182,14 @@ func (a *auditing) passed(ctx context.Context) error {
 // torn reports whether something of a chunk is lost.
 func torn(it Item) bool {
 	_, lists := it[AttrListings]
-	return !lists && !it.Bool(AttrVoid) || !it.isOf(AttrBefore) || len(it.List(AttrListings)) != len(decodeChunk(0, it).listings)
+	return !lists && !hollow(it) || !it.isOf(AttrBefore) || len(it.List(AttrListings)) != len(decodeChunk(0, it).listings)
+}
+
+// hollow reports whether a chunk lists nothing because it is to list nothing: it was not to count, or closes the tail to a seeding that was cut off
+// (findListed). Any other adds IDs, or names the batch, the return or the rebuild that has listed them.
+func hollow(it Item) bool {
+	_, tags := it[AttrTags]
+	return it.Bool(AttrVoid) || it.isOf(AttrSeeded) && it.Int(AttrSeeded) == 0 && it.Str(AttrSource) != "" && !tags && it.Str(AttrBatch) == "" && !it.Bool(AttrRelisted)
 }
 
 // chunksOf reads the chunks of a series from one to before another; nil stands for one that is lost.
