@@ -172,7 +172,7 @@ func (s *Store) stop(ctx context.Context, l lease) error {
 	if err != nil {
 		return err
 	}
-	if !done && h.State != alloc.SequencePaused {
+	if paused := h.State == alloc.SequencePaused && h.Epoch == l.epoch; !done && !paused {
 		if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
 			return err
 		}
