@@ -82,6 +82,7 @@ func TestTheTemplateGrantsWhatTheFunctionsCallAndNoMore(t *testing.T) {
 	s.workOn(t)
 	s.rebuildSequences(t)
 	s.rebuildPools(t)
+	s.blindRestore(t)
 	s.comeBack(t, "admin", func(pool string) { call(t, s.admin, 200, httpEvent("POST", "/v1/pools/"+pool+"/sweep", "")) })
 	s.comeBack(t, "refill", func(string) { s.tend(t) })
 	call(t, s.first, 201, httpEvent("POST", path("pools/used/claims"), "")) // too lately for a sweep to take its stock back
