@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -96,7 +94,8 @@ func (s *Service) SequencesBy(ctx context.Context, b Board, q BoardQuery, c Curs
 	if err != nil {
 		return nil, "", err
 	}
-	for _, seen := range s.lookAtSequences(ctx, page, known) {
+	look := func(row SequenceOnBoard) SequenceSeen { return s.lookAtSequence(ctx, row, known) }
+	for _, seen := range someAtOnce(page, look) {
 		if seen.Sequence.State != SequenceDeleted {
 			sequences = append(sequences, seen)
 		}
@@ -145,22 +144,6 @@ func (s *Service) addNewSequences(ctx context.Context, caller Caller, rows []Seq
 		}
 	}
 	return rows, known, nil
-}
-
-// lookAtSequences reads how sequences stand now, some at once.
-func (s *Service) lookAtSequences(ctx context.Context, page []SequenceOnBoard, known map[SequenceName]Sequence) []SequenceSeen {
-	all := make([]SequenceSeen, len(page))
-	var taken atomic.Int64
-	var readers sync.WaitGroup
-	for range min(levelReaders, len(page)) {
-		readers.Go(func() {
-			for i := taken.Add(1) - 1; i < int64(len(page)); i = taken.Add(1) - 1 {
-				all[i] = s.lookAtSequence(ctx, page[i], known)
-			}
-		})
-	}
-	readers.Wait()
-	return all
 }
 
 func (s *Service) lookAtSequence(ctx context.Context, row SequenceOnBoard, known map[SequenceName]Sequence) SequenceSeen {

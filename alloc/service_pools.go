@@ -2,8 +2,6 @@ package alloc
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -112,23 +110,9 @@ func (s *Service) poolsFrom(ctx context.Context, c Cursor, limit int) ([]Pool, C
 	})
 }
 
-// levelReaders is how many levels are read at once.
-const levelReaders = 8
-
-// statuses reads the levels of the pools, in whatever order; the answer has theirs.
+// statuses reads the levels of the pools.
 func (s *Service) statuses(ctx context.Context, pools []Pool) []PoolStatus {
-	all := make([]PoolStatus, len(pools))
-	var taken atomic.Int64
-	var readers sync.WaitGroup
-	for range min(levelReaders, len(pools)) {
-		readers.Go(func() {
-			for i := taken.Add(1) - 1; i < int64(len(pools)); i = taken.Add(1) - 1 {
-				all[i] = s.status(ctx, pools[i], false)
-			}
-		})
-	}
-	readers.Wait()
-	return all
+	return someAtOnce(pools, func(p Pool) PoolStatus { return s.status(ctx, p, false) })
 }
 
 // ClaimRequest is what a client asks of a pool.
