@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,10 +49,11 @@ type journey struct {
 	last   uint64 // highest number that was leased before the counter was lost
 }
 
-// watch waits for a page to say something: with scripts it is brought up to date by a key, without them it is opened again.
+// watch waits for a page to say something, in these very words and numbers: 3 is not said by 300. With scripts it is brought up to date by
+// a key, without them it is opened again.
 func (j *journey) watch(selector, words string) {
 	j.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(j.text(selector), words); backOff() {
+	for deadline := time.Now().Add(patience); !saidIn(j.text(selector), words); backOff() {
 		if time.Now().After(deadline) {
 			j.t.Fatalf("%s: %s does not come to say %q: %s", j.path(), selector, words, j.text("main"))
 		}
@@ -59,6 +61,22 @@ func (j *journey) watch(selector, words string) {
 			j.must("bring it up to date", j.press("r"))
 		} else {
 			j.visit(j.path())
+		}
+	}
+}
+
+// saidIn reports whether a text has the words, and not as a part of longer ones. How they are laid out is of no interest.
+func saidIn(text, words string) bool {
+	return regexp.MustCompile(`(^|[^\pL\pN,.])` + regexp.QuoteMeta(words) + `($|[^\pL\pN,.]|[,.]($|[^\pN]))`).MatchString(strings.Join(strings.Fields(text), " "))
+}
+
+func TestWordsAreNotSaidByLongerOnes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Duplicate\n3": true, "Duplicate\t3\nInvalid\n1": true, "Duplicate 3, Invalid 1": true, "It is a Duplicate 3.": true,
+		"Duplicate 300": false, "Duplicate 3,000": false, "Duplicate 3.5": false, "noDuplicate 3": false, "Duplicate": false,
+	} {
+		if saidIn(text, "Duplicate 3") != want {
+			t.Errorf("%q says Duplicate 3: %t, want %t", text, !want, want)
 		}
 	}
 }
@@ -110,7 +128,7 @@ func (j *journey) seed() {
 	j.send("Check IDs")
 	j.says("h1", "voucher-spring")
 	j.watch("#live-check", "done")
-	for _, words := range []string{"300", "3", "1"} {
+	for _, words := range []string{"To be added 300", "Duplicate 2", "Conflict 1", "Invalid 1"} {
 		j.watch("#live-check", words)
 	}
 	j.watch("#live-said", "Nothing was added yet")
@@ -121,20 +139,33 @@ func (j *journey) seed() {
 	j.send("Seed pool")
 	j.says(".notice", "The job goes on by itself")
 	j.watch("#live-job", "done")
-	j.watch("#live-job", "300")
+	for _, words := range []string{"Done 304 of 304", "Added 300", "Duplicate 2", "Conflict 1", "Invalid 1"} {
+		j.watch("#live-job", words)
+	}
 	j.watch("#live-facts", "the spring campaign")
 	j.watch("#live-result", "Part 0")
 }
 
-// claim takes an ID, as a shop does, and looks at it.
+// claim takes an ID on the page of its pool, looks for it, and gives it back.
 func (j *journey) claim() {
 	j.t.Helper()
-	taken := must[claimSeen](j.t, j.s.api(), http.StatusCreated, request{method: "POST", path: "/v1/pools/voucher-spring/claims", body: `{"count": 1, "owner": "customer-9"}`})
-	j.id = taken.IDs[0]
+	j.follow(`nav a[href="/pools"]`)
+	j.follow(`main a[href="/pools/voucher-spring"]`)
+	j.follow(`main a[href="/pools/voucher-spring/claim"]`)
+	j.says("main", "You get an ID that nobody has")
+	j.send("Claim ID")
+	j.id = j.text("main .copyable pre")
+	j.says("main", j.id, "claimed")
 	j.tabTo(`.find input`)
 	j.leads("find the ID", 200, j.press(j.id+"\r"))
 	j.follow(`main a[href*="/ids?id="]`)
-	j.says("main", j.id, "claimed", "customer-9")
+	j.says("main", j.id, "claimed", "Taken by")
+	j.follow(`main a[href*="/ids/release?"]`)
+	j.fill("typed", j.id)
+	j.fill("reason", "taken to see how it goes")
+	j.send("Release ID")
+	j.says(".notice", "The ID is released")
+	j.says("main", j.id, "returning")
 
 	leased := must[rangeSeen](j.t, j.s.api(), http.StatusCreated, request{method: "POST", path: "/v1/sequences/order/leases", body: `{"count": 10}`})
 	j.last = uint64(leased.End)
