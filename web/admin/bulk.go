@@ -26,6 +26,7 @@ const (
 
 const (
 	paramPools = "pools"
+	paramList  = "list" // address of the list that was come from
 )
 
 // bulkStep sets the state of many pools.
@@ -66,13 +67,34 @@ func (d *dashboard) bulkActions() []action {
 
 func (s bulkStep) ask(r *http.Request) (templates.Form, error) {
 	v := filled(r)
-	return v.show(templates.Form{
-		Title: s.verb + " pools", Button: "Review pools", Back: "/pools",
+	from := poolList(r)
+	form := templates.Form{
+		Title: s.verb + " pools", Button: "Review pools", Back: address("/pools", from),
 		Intro: fmt.Sprintf("Of the pools whose name contains the text, those that are %s are taken. The next page names each of them; nothing is done before it is confirmed.", s.from),
 		Groups: []templates.FieldGroup{{Fields: []templates.Field{
 			textField(queryPart, "Part of the name", "", "Leave it empty for all pools."),
 		}}},
-	}), nil
+	}
+	for _, k := range poolListKeys {
+		if k != queryPart && from.Has(k) {
+			form.Hidden = append(form.Hidden, templates.Fact{Term: k, Value: from.Get(k)})
+		}
+	}
+	return v.show(form), nil
+}
+
+// poolListKeys are what the query of a page has of the list of pools that was come from.
+var poolListKeys = []string{queryPart, queryState, queryOrder, pageSize}
+
+// poolList is the query of that list: who has taken a step comes back to it.
+func poolList(r *http.Request) url.Values {
+	from, all := url.Values{}, r.URL.Query()
+	for _, k := range poolListKeys {
+		if v := all.Get(k); v != "" {
+			from.Set(k, v)
+		}
+	}
+	return from
 }
 
 // words is the query, exactly as it is carried out.
@@ -107,7 +129,7 @@ func (d *dashboard) proposeBulk(r *http.Request, s bulkStep) (proposal, error) {
 	}
 	count := countPools(len(chosen))
 	p := proposal{
-		name: "*", target: "pools", params: map[string]string{paramPools: string(text)}, title: s.verb + " " + count, button: s.verb + " " + count,
+		name: "*", target: "pools", params: map[string]string{paramPools: string(text), paramList: address("/pools", poolList(r))}, title: s.verb + " " + count, button: s.verb + " " + count,
 		facts:  []templates.Fact{{Term: "Query", Value: s.words(part)}, {Term: "Found", Value: count}},
 		effect: append(append([]string{}, s.effects...), "A pool that is changed before you confirm is left as it is, and the next page says so. Pools made since are not taken."),
 		twin:   bulkTwin(chosen, s.segment), back: withoutReview(r),
@@ -177,7 +199,7 @@ func (d *dashboard) carryBulk(ctx context.Context, p plan.Plan, s bulkStep, a al
 	for _, f := range found {
 		now[f.Name] = f
 	}
-	to := outcome{Location: "/pools", Step: s.segment}
+	to := outcome{Location: cmp.Or(p.Params[paramList], "/pools"), Step: s.segment}
 	for _, planned := range pools {
 		code := "ok"
 		switch is := now[planned.Name]; {
@@ -222,19 +244,15 @@ var bulkReasons = map[alloc.Code]string{
 	alloc.CodeVersionMismatch: "It was changed in this very moment; look at it, and make a new plan.",
 }
 
-// bulkButtons lead from the list of pools to the steps with many of them, with the part of the name that the list is filtered by. The steps choose by
-// state themselves, so they stand where the list does not choose by another.
+// bulkButtons lead from the list of pools to the steps with many of them, with what the list is filtered by. The steps choose by state themselves, so
+// they stand where the list does not choose by another.
 func (d *dashboard) bulkButtons(r *http.Request, query alloc.BoardQuery) (buttons []templates.Link) {
 	if d.readOnly || !may(r, alloc.ActionOperate, "*") {
 		return nil
 	}
 	for _, s := range bulkSteps {
 		if query.State == "" || query.State == string(s.from) {
-			q := url.Values{}
-			if query.Text != "" {
-				q.Set(queryPart, query.Text)
-			}
-			buttons = append(buttons, templates.Link{Text: s.verb + " pools", Href: address("/bulk/pools/"+s.segment, q)})
+			buttons = append(buttons, templates.Link{Text: s.verb + " pools", Href: address("/bulk/pools/"+s.segment, poolList(r))})
 		}
 	}
 	return buttons

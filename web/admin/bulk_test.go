@@ -84,6 +84,27 @@ func TestPoolsArePausedAndResumedInBulk(t *testing.T) {
 	}
 }
 
+// The filter of the list survives a step that is taken with what it shows.
+func TestABulkStepLeadsBackToTheListAsItWas(t *testing.T) {
+	s, _ := asOperator(t, 3)
+	const list = "/pools?limit=50&amp;q=pool-00&amp;sort=name&amp;state=active"
+	page := s.page("/pools?state=active&sort=name&q=pool-00&limit=50&pools_after=&every=0")
+	if want := `href="/bulk/pools/pause?limit=50&amp;q=pool-00&amp;sort=name&amp;state=active"`; !strings.Contains(page, want) {
+		t.Errorf("the list lacks %s:\n%s", want, page)
+	}
+	form := s.page("/bulk/pools/pause?limit=50&q=pool-00&sort=name&state=active")
+	for _, want := range []string{`href="` + list + `"`, `type="hidden" name="sort" value="name"`, `type="hidden" name="limit" value="50"`} {
+		if !strings.Contains(form, want) {
+			t.Errorf("the form lacks %s:\n%s", want, form)
+		}
+	}
+	const path = "/bulk/pools/pause?review=1&limit=50&q=pool-00&sort=name&state=active&to=//evil"
+	w := s.post(path, url.Values{"plan": {s.planOf(path)}})
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `href="`+list+`"`) {
+		t.Errorf("%d, and it does not lead to %s:\n%s", w.Code, list, w.Body)
+	}
+}
+
 func TestABulkStepIsBounded(t *testing.T) {
 	s, _ := asOperator(t, bulkTyped+1)
 	count := countPools(bulkTyped + 1)
