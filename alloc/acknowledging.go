@@ -19,7 +19,7 @@ type Acknowledgement struct {
 }
 
 // Acknowledge leaves a record in the trail that the break is known. Audits tell it for information from then on; another break there, or
-// more that is missing, is a finding again. Needs ActionManage on all. CodeInvalidRequest where there is no such break.
+// more that is missing, is a finding again. Needs ActionManage on all. CodeBreakNotFound where there is no such break.
 func (s *Service) Acknowledge(ctx context.Context, a Acknowledgement) error {
 	before := ""
 	st := step{
@@ -66,7 +66,7 @@ func (s *Service) breakAt(ctx context.Context, a Acknowledgement) (trailBreak, e
 			return b, nil
 		}
 	}
-	return trailBreak{}, Errorf(CodeInvalidRequest, "there is no such break of the trail; verify the trail, and take month, position and seen from the finding")
+	return trailBreak{}, Errorf(CodeBreakNotFound, "there is no such break of the trail; verify the trail, and take month, position and seen from the finding")
 }
 
 // lastHash is what the month after has to follow.

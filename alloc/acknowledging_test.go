@@ -134,19 +134,22 @@ func TestOnlyABreakThatIsThereIsAcknowledged(t *testing.T) {
 	a.lose(t, 0, 120)
 	_, found := a.audit(t)
 	good := of(t, found[0])
-	for what, spoil := range map[string]func(*alloc.Acknowledgement){
-		"another position": func(k *alloc.Acknowledgement) { k.Position++ },
-		"no position":      func(k *alloc.Acknowledgement) { k.Position = 0 },
-		"another month":    func(k *alloc.Acknowledgement) { k.Month = a.months[1] },
-		"no such month":    func(k *alloc.Acknowledgement) { k.Month = "x" },
-		"something else":   func(k *alloc.Acknowledgement) { k.Seen = "0123456789abcdef" },
-		"no reason":        func(k *alloc.Acknowledgement) { k.Why = "" },
-		"a bad reason":     func(k *alloc.Acknowledgement) { k.Why = "\x00" },
+	for what, bad := range map[string]struct {
+		spoil func(*alloc.Acknowledgement)
+		code  alloc.Code
+	}{
+		"another position": {func(k *alloc.Acknowledgement) { k.Position++ }, alloc.CodeBreakNotFound},
+		"no position":      {func(k *alloc.Acknowledgement) { k.Position = 0 }, alloc.CodeBreakNotFound},
+		"another month":    {func(k *alloc.Acknowledgement) { k.Month = a.months[1] }, alloc.CodeBreakNotFound},
+		"no such month":    {func(k *alloc.Acknowledgement) { k.Month = "x" }, alloc.CodeBreakNotFound},
+		"something else":   {func(k *alloc.Acknowledgement) { k.Seen = "0123456789abcdef" }, alloc.CodeBreakNotFound},
+		"no reason":        {func(k *alloc.Acknowledgement) { k.Why = "" }, alloc.CodeInvalidRequest},
+		"a bad reason":     {func(k *alloc.Acknowledgement) { k.Why = "\x00" }, alloc.CodeInvalidRequest},
 	} {
 		k := good
-		spoil(&k)
-		if err := a.Acknowledge(a.ctx, k); !alloc.Is(err, alloc.CodeInvalidRequest) {
-			t.Errorf("%s: got %v", what, err)
+		bad.spoil(&k)
+		if err := a.Acknowledge(a.ctx, k); !alloc.Is(err, bad.code) {
+			t.Errorf("%s: got %v, want %s", what, err, bad.code)
 		}
 	}
 	if _, found := a.audit(t); len(found) != 1 || found[0].Kind != alloc.FindTrail {

@@ -29,6 +29,7 @@ const (
 	CodeIDNotFound         Code = "id_not_found"
 	CodeCredentialNotFound Code = "credential_not_found"
 	CodeJobNotFound        Code = "job_not_found"
+	CodeBreakNotFound      Code = "break_not_found" // of the trail
 
 	CodeNotOwner          Code = "not_owner"          // the token does not own the ID, or not any more
 	CodeIDRetired         Code = "id_retired"         // retired for good

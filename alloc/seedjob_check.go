@@ -18,14 +18,16 @@ func (s *Service) CheckSeeding(ctx context.Context, id JobID, intent Token) (j J
 		return Job{}, err
 	}
 	wanted := Job{ID: newJobID(intent, s.now()), Kind: JobCheck, Pool: of.Pool, Why: of.Why, Spec: JobSpec{File: of.ID}, Column: -1, Total: of.Total, Inputs: of.Inputs}
-	st := step{need: need, on: aPool, name: string(of.Pool), verb: "check-seed", reason: said(&of.Why), detail: func() string {
+	on, name := of.on()
+	st := step{need: need, on: on, name: name, verb: "check-seed", reason: said(&of.Why), detail: func() string {
 		return fmt.Sprintf("job %s, of the file of job %s", wanted.ID, of.ID)
 	}}
 	err = s.administer(ctx, st, func() (err error) {
+		if of.Kind != JobSeed {
+			return Errorf(CodeInvalidRequest, "the job is %s; only the file of a seeding is checked", kindOf(of.Kind).what)
+		}
 		j, err = s.makeJob(ctx, wanted, intent, s.onPool(ctx, of.Pool, func(Pool) error {
 			switch {
-			case of.Kind != JobSeed:
-				return Errorf(CodeInvalidRequest, "the job is %s; only the file of a seeding is checked", kindOf(of.Kind).what)
 			case of.State != JobReceiving:
 				return Errorf(CodeInvalidRequest, "the seeding is %s; its file is checked before it is started", of.State)
 			case of.Total == 0:

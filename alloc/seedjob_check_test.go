@@ -58,6 +58,11 @@ func TestWhatIsNotChecked(t *testing.T) {
 	m.start(t, started)
 	_, err = m.CheckSeeding(m.ctx, started.ID, "")
 	wantCode(t, err, alloc.CodeInvalidRequest)
+	trail, err := m.Audit(m.ctx, alloc.AuditRequest{}) // it is of no pool
+	if err == nil {
+		_, err = m.CheckSeeding(m.ctx, trail.ID, "")
+	}
+	wantCode(t, err, alloc.CodeInvalidRequest)
 	export, err := m.Export(m.ctx, alloc.ExportRequest{Pool: pool, Format: "csv"})
 	if err == nil {
 		_, err = m.CheckSeeding(m.ctx, export.ID, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // TrailFilter says which records of the trail are wanted; the zero one wants all.
@@ -17,11 +18,14 @@ type TrailFilter struct {
 	Until  time.Time // before which its At is; zero for no bound
 }
 
+// maxFilter is the greatest length of what a filter asks for, in characters.
+const maxFilter = 200
+
 // check refuses what no record can be like.
 func (f TrailFilter) check() error {
 	for _, text := range []string{string(f.Client), f.Action, f.Target, f.Result} {
-		if len(text) > MaxDetailBytes {
-			return Errorf(CodeInvalidRequest, "client, action, target and result have at most %d bytes", MaxDetailBytes)
+		if utf8.RuneCountInString(text) > maxFilter {
+			return Errorf(CodeInvalidRequest, "client, action, target and result have at most %d characters", maxFilter)
 		}
 	}
 	switch {

@@ -41,6 +41,7 @@ var kinds = map[alloc.Code]kind{
 	alloc.CodeIDNotFound:         {http.StatusNotFound, "ID not found"},
 	alloc.CodeCredentialNotFound: {http.StatusNotFound, "Credential not found"},
 	alloc.CodeJobNotFound:        {http.StatusNotFound, "Job not found"},
+	alloc.CodeBreakNotFound:      {http.StatusNotFound, "Break not found"},
 
 	alloc.CodeNotOwner:          {http.StatusConflict, "Not the owner"},
 	alloc.CodeIDRetired:         {http.StatusConflict, "ID retired"},

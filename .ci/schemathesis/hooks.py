@@ -109,6 +109,8 @@ def confirmed(operation, body, path):
     if not isinstance(body, dict) or "confirm" not in body or not path:
         return body
     name = path.get("pool") or path.get("sequence")
+    if operation == "rebuildPool":  # the configuration is known, and not said again
+        body = {k: v for k, v in body.items() if k not in ("policy", "fold_case")}
     if operation == "restoreSequence":
         body = {k: v for k, v in body.items() if k != "at_most"}
     return body | {"confirm": name}

@@ -114,6 +114,9 @@ func (q request) trailFilter() (f alloc.TrailFilter, err error) {
 	f = alloc.TrailFilter{
 		Client: alloc.ClientID(q.query.Get("client")), Action: q.query.Get("action"), Target: q.query.Get("target"), Result: q.query.Get("result"), Month: q.query.Get("month"),
 	}
+	if q.query.Has("month") && !alloc.IsMonth(f.Month) {
+		return alloc.TrailFilter{}, alloc.Errorf(alloc.CodeInvalidRequest, "month must be one like 2026-11; leave it out for all")
+	}
 	for name, to := range map[string]*time.Time{"from": &f.From, "until": &f.Until} {
 		if !q.query.Has(name) {
 			continue

@@ -23,11 +23,15 @@ func TestABreakOfTheTrailIsAcknowledged(t *testing.T) {
 	}
 	month := alloc.MonthOf(w.clock.Now())
 	body := fmt.Sprintf(`{"month": %q, "position": "2", "seen": %q, "why": "a test"}`, month, found.Seen)
-	for _, bad := range []string{
-		strings.Replace(body, `"2"`, `"3"`, 1), strings.Replace(body, month, "2026-10", 1), strings.Replace(body, "a test", "", 1), strings.Replace(body, found.Seen, "0123456789abcdef", 1), "{}",
-		strings.Replace(body, `"why"`, `"known": {"month": 5}, "why"`, 1),
+	for bad, code := range map[string]alloc.Code{
+		strings.Replace(body, `"2"`, `"3"`, 1):                            alloc.CodeBreakNotFound,
+		strings.Replace(body, month, "2026-10", 1):                        alloc.CodeBreakNotFound,
+		strings.Replace(body, found.Seen, "0123456789abcdef", 1):          alloc.CodeBreakNotFound,
+		strings.Replace(body, "a test", "", 1):                            alloc.CodeInvalidRequest,
+		strings.Replace(body, `"why"`, `"known": {"month": 5}, "why"`, 1): alloc.CodeInvalidRequest,
+		"{}": alloc.CodeInvalidRequest,
 	} {
-		refusedBy(t, w.do("POST", "/v1/audit/acknowledge", bad), alloc.CodeInvalidRequest)
+		refusedBy(t, w.do("POST", "/v1/audit/acknowledge", bad), code)
 	}
 	w.must(200, "POST", "/v1/audit/acknowledge", body)
 	job = w.jobDone("/v1/pools/p/audit", "")
@@ -96,7 +100,7 @@ func TestTheTrailIsFilteredAndExported(t *testing.T) {
 			t.Errorf("%s: %v, want %d", query, got, want)
 		}
 	}
-	for _, bad := range []string{"month=11", "from=yesterday", "until=x", "format=xml", "from=2026-11-29T00:00:00Z&until=2026-11-28T00:00:00Z", "who=x", "client=" + strings.Repeat("x", 2000)} {
+	for _, bad := range []string{"month=11", "month=", "target=" + strings.Repeat("0", 201), "from=yesterday", "until=x", "format=xml", "from=2026-11-29T00:00:00Z&until=2026-11-28T00:00:00Z", "who=x", "client=" + strings.Repeat("x", 2000)} {
 		refusedBy(t, w.do("GET", "/v1/audit?"+bad, ""), alloc.CodeInvalidRequest)
 	}
 }

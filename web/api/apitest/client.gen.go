@@ -158,6 +158,7 @@ const (
 
 // Defines values for ProblemCode.
 const (
+	ProblemCodeBreakNotFound        ProblemCode = "break_not_found"
 	ProblemCodeBusy                 ProblemCode = "busy"
 	ProblemCodeCredentialNotFound   ProblemCode = "credential_not_found"
 	ProblemCodeCredentialRevoked    ProblemCode = "credential_revoked"
@@ -1427,6 +1428,7 @@ type PartialError struct {
 	// | `id_not_found` | 404 | ID not found |
 	// | `credential_not_found` | 404 | Credential not found |
 	// | `job_not_found` | 404 | Job not found |
+	// | `break_not_found` | 404 | Break not found |
 	// | `not_found` | 404 | Not found |
 	// | `method_not_allowed` | 405 | Method not allowed |
 	// | `not_owner` | 409 | Not the owner |
@@ -1633,6 +1635,7 @@ type Problem struct {
 	// | `id_not_found` | 404 | ID not found |
 	// | `credential_not_found` | 404 | Credential not found |
 	// | `job_not_found` | 404 | Job not found |
+	// | `break_not_found` | 404 | Break not found |
 	// | `not_found` | 404 | Not found |
 	// | `method_not_allowed` | 405 | Method not allowed |
 	// | `not_owner` | 409 | Not the owner |
@@ -1702,6 +1705,7 @@ type Problem struct {
 		// | `id_not_found` | 404 | ID not found |
 		// | `credential_not_found` | 404 | Credential not found |
 		// | `job_not_found` | 404 | Job not found |
+		// | `break_not_found` | 404 | Break not found |
 		// | `not_found` | 404 | Not found |
 		// | `method_not_allowed` | 405 | Method not allowed |
 		// | `not_owner` | 409 | Not the owner |
@@ -1792,6 +1796,7 @@ type Problem struct {
 // | `id_not_found` | 404 | ID not found |
 // | `credential_not_found` | 404 | Credential not found |
 // | `job_not_found` | 404 | Job not found |
+// | `break_not_found` | 404 | Break not found |
 // | `not_found` | 404 | Not found |
 // | `method_not_allowed` | 405 | Method not allowed |
 // | `not_owner` | 409 | Not the owner |
@@ -2706,6 +2711,7 @@ type Tended struct {
 		// | `id_not_found` | 404 | ID not found |
 		// | `credential_not_found` | 404 | Credential not found |
 		// | `job_not_found` | 404 | Job not found |
+		// | `break_not_found` | 404 | Break not found |
 		// | `not_found` | 404 | Not found |
 		// | `method_not_allowed` | 405 | Method not allowed |
 		// | `not_owner` | 409 | Not the owner |
@@ -2780,6 +2786,7 @@ type Tended struct {
 			// | `id_not_found` | 404 | ID not found |
 			// | `credential_not_found` | 404 | Credential not found |
 			// | `job_not_found` | 404 | Job not found |
+			// | `break_not_found` | 404 | Break not found |
 			// | `not_found` | 404 | Not found |
 			// | `method_not_allowed` | 405 | Method not allowed |
 			// | `not_owner` | 409 | Not the owner |
@@ -2915,6 +2922,7 @@ type Tended struct {
 			// | `id_not_found` | 404 | ID not found |
 			// | `credential_not_found` | 404 | Credential not found |
 			// | `job_not_found` | 404 | Job not found |
+			// | `break_not_found` | 404 | Break not found |
 			// | `not_found` | 404 | Not found |
 			// | `method_not_allowed` | 405 | Method not allowed |
 			// | `not_owner` | 409 | Not the owner |
@@ -12364,6 +12372,8 @@ type AcknowledgeAuditResponse struct {
 	ApplicationProblemJSON401 *Unauthenticated
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *TooLarge
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -17547,6 +17557,13 @@ func ParseAcknowledgeAuditResponse(rsp *http.Response) (*AcknowledgeAuditRespons
 			return nil, err
 		}
 		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
