@@ -109,10 +109,10 @@ vuln: ## govulncheck; needs the network, hence no part of `make test`
 	$(TOOL) govulncheck ./...
 
 .PHONY: bench
-bench: ## cost and throughput: DynamoDB beside the raw engine (in memory), SQLite, next from memory; ratios, no verdict
+bench: ## cost and throughput: DynamoDB beside the raw engine (in memory), SQLite, next from memory, the page of pools; ratios, no verdict
 	@$(MAKE) --no-print-directory dynoxide
 	go test -run "^$$" -bench Dynamo -benchtime 1x -timeout 60m ./infra/dynamo
-	go test -run "^$$" -bench . -benchmem ./infra/sql ./alloc ./web/api
+	go test -run "^$$" -bench . -benchmem ./infra/sql ./alloc ./web/api ./web/admin
 
 ## Code
 
