@@ -48,6 +48,45 @@ func TestBrowserAnswersKeys(t *testing.T) {
 	}
 }
 
+// TestBrowserLetsKeysBeSwitchedOff switches the keys of one letter off and on again on the page of help: the browser keeps it, and nothing else does.
+func TestBrowserLetsKeysBeSwitchedOff(t *testing.T) {
+	s := newSite(t, func(c *settings) { c.demo = false })
+	p := s.signedIn(t, newBrowser(t))
+	answers := func(want bool) {
+		t.Helper()
+		p.visit("/pools")
+		if shown := value[bool](p, `document.querySelector(".find kbd").checkVisibility()`); shown != want {
+			t.Errorf("the key of the search is shown: %t, want %t", shown, want)
+		}
+		p.must("press /", p.press("/"))
+		if got := value[bool](p, `document.activeElement.matches(".find input")`); got != want {
+			t.Errorf("/ leads to the search: %t, want %t", got, want)
+		}
+	}
+	turn := func() {
+		t.Helper()
+		p.visit("/pools")
+		p.follow(`.who a[href="/help"]`)
+		p.tabTo(`#keys-on`)
+		p.must("press the space bar", p.press(" "))
+	}
+	answers(true)
+	turn()
+	p.must("press g p", p.press("gp"))
+	answers(false)
+	turn()
+	answers(true)
+	p.scripts(false)
+	p.visit("/help")
+	if value[bool](p, `document.querySelector("#keys-on").checkVisibility()`) {
+		t.Error("without scripts there is a switch that switches nothing")
+	}
+	p.visit("/new/pool?review=1&name=p")
+	if value[bool](p, `document.querySelector(".copy").checkVisibility()`) {
+		t.Error("without scripts there is a button that copies nothing")
+	}
+}
+
 // stop is where the tabulator has come to.
 type stop struct {
 	Name           string

@@ -10,6 +10,7 @@ import (
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -57,6 +58,14 @@ func (p *tab) hide(hidden bool) {
 	p.comes("the window is as it was told", fmt.Sprintf(`document.hidden === %t`, hidden))
 }
 
+// point moves the pointer onto an element.
+func (p *tab) point(selector string) {
+	p.t.Helper()
+	at := value[[]float64](p, fmt.Sprintf(`(() => { const box = document.querySelector(%q).getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()`, selector))
+	p.must("point at "+selector, called(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at[0], Y: at[1]}))
+	p.comes("the pointer is there", fmt.Sprintf(`document.querySelector(%q).matches(":hover")`, selector))
+}
+
 // TestBrowserKeepsPagesFresh lets time pass on pages while things happen: they tell of it, but never under the hand of somebody who is at work in
 // them, nor where nobody looks.
 func TestBrowserKeepsPagesFresh(t *testing.T) {
@@ -80,16 +89,23 @@ func TestBrowserKeepsPagesFresh(t *testing.T) {
 	p.visit("/pools")
 	changes("nobody is at work", 1, true)
 	value[any](p, fmt.Sprintf(`document.querySelector(%q).focus()`, row))
-	changes("the focus is inside", 1, false)
+	changes("the focus is inside", 0, false)
 	if !value[bool](p, fmt.Sprintf(`document.activeElement.matches(%q)`, row)) {
 		t.Error("the focus was lost")
 	}
 	value[any](p, `document.activeElement.blur()`)
 	changes("the focus has left", 1, true)
 	value[any](p, fmt.Sprintf(`getSelection().selectAllChildren(document.querySelector(%q))`, row))
-	changes("a text inside is selected", 1, false)
+	changes("a text inside is selected", 0, false)
 	value[any](p, `getSelection().removeAllRanges()`)
 	changes("nothing is selected any more", 1, true)
+	p.point(row)
+	changes("the pointer is on a link inside", 0, false)
+	held := value[string](p, pool)
+	p.must("press r", p.press("r"))
+	p.comes("it is brought up to date all the same for who asks for it", fmt.Sprintf(`%s !== %q`, pool, held))
+	p.point(`.filters button`)
+	changes("the pointer is on what stands above", 1, true)
 	p.hide(true)
 	changes("the page is hidden", 0, false)
 	p.hide(false)
@@ -103,6 +119,13 @@ func TestBrowserKeepsPagesFresh(t *testing.T) {
 	p.comes("it goes on", `location.search === "" && document.readyState === "complete"`)
 	changes("it goes on", 1, true)
 
+	p.visit("/pools/voucher-spring")
+	p.point(`.choices a`)
+	if asked := p.ticked(); asked != 0 {
+		t.Error("a page is brought up to date while the pointer is on a link below what may grow")
+	}
+	p.visit("/pools")
+
 	s.end()
 	for n, seconds := range []int{10, 20, 40, 80, 80} {
 		if after := value[[]int](p, `due.map(d => d.after)`); len(after) != 1 || after[0] != seconds*1000 {
@@ -113,6 +136,38 @@ func TestBrowserKeepsPagesFresh(t *testing.T) {
 	if said := value[string](p, `getComputedStyle(document.getElementById("live-asof"), "::after").content`); !strings.Contains(said, "cannot be kept up to date") {
 		t.Errorf("of a server that is gone the page says %s", said)
 	}
+}
+
+// TestBrowserShowsThatAPageIsOld looks at the time that a page was true, which turns amber when three intervals have passed without another; with
+// scripts or without, as the stylesheet alone does it.
+func TestBrowserShowsThatAPageIsOld(t *testing.T) {
+	s := newSite(t, nil)
+	p := s.signedIn(t, newBrowser(t))
+	const passed = `(after => {
+		const time = document.querySelector("#live-asof time"), all = time.getAnimations({ subtree: true });
+		all.forEach(a => { a.pause(); a.currentTime = after; });
+		return all.length + " " + (getComputedStyle(time).color !== getComputedStyle(time.parentElement).color) + " " + getComputedStyle(time, "::after").visibility;
+	})(%d)`
+	for _, page := range []struct {
+		address string
+		seconds int
+	}{{"/", 30}, {"/pools?every=60", 180}, {"/pools?every=0", 30}, {"/pools?every=7", 30}} {
+		for _, script := range []bool{true, false} {
+			p.scripts(script)
+			p.visit(page.address)
+			for after, want := range map[int]string{page.seconds*1000 - 10: "2 false hidden", page.seconds*1000 + 10: "2 true visible"} {
+				if got := value[string](p, fmt.Sprintf(passed, after)); got != want {
+					t.Errorf("%s, scripts %t, after %d ms: %s, want %s", page.address, script, after, got, want)
+				}
+			}
+		}
+	}
+	p.scripts(true)
+	p.onNewPages(byHand)
+	p.visit("/")
+	value[any](p, fmt.Sprintf(passed, 40_000))
+	p.ticked()
+	p.comes("a page that was brought up to date is young again", `getComputedStyle(document.querySelector("#live-asof time"), "::after").visibility === "hidden"`)
 }
 
 // TestBrowserMovesNothingAtARefresh lets numbers change on every page that keeps itself fresh: nothing moves, and no control stands in what

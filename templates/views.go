@@ -41,6 +41,7 @@ type Refresh struct {
 type Time struct {
 	Machine string // RFC 3339, for <time datetime>
 	Text    string
+	Away    string // how far from now: "3 min ago", "in 2 d"; "" where nothing is said of it
 	Stale   bool // older than it should be
 }
 

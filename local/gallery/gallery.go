@@ -252,7 +252,7 @@ func (s sample) buttons(all ...string) []templates.Link {
 
 // at is a moment of one day.
 func at(clock string) templates.Time {
-	return templates.Time{Machine: "2026-11-29T" + clock + "Z", Text: "2026-11-29 " + clock + " UTC"}
+	return templates.Time{Machine: "2026-11-29T" + clock + "Z", Text: "2026-11-29 " + clock + " UTC", Away: "12 min ago"}
 }
 
 // of is one of some, by turns.

@@ -66,7 +66,7 @@ func (d *dashboard) claimedPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	p := templates.ClaimedPage{
-		Frame: d.frame(r, "An ID of "+string(pool)), Pool: string(pool), Back: poolAddress(pool), ID: string(rec.ID), State: idState(rec), Facts: idFacts(rec)[1:],
+		Frame: d.frame(r, "An ID of "+string(pool)), Pool: string(pool), Back: poolAddress(pool), ID: string(rec.ID), State: idState(rec), Facts: idFacts(rec, d.now())[1:],
 		Buttons: []templates.Link{{Text: "Inspect ID", Href: idAddress(pool, rec.ID)}}, Twin: claimTwin(pool),
 	}
 	if !d.readOnly && may(r, alloc.ActionClaim, string(pool)) {

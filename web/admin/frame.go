@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,9 @@ const queryEvery = "every"
 
 // refreshEvery is how often a page does so if nobody has said anything else.
 const refreshEvery = 10
+
+// refreshSteps are what may be said, 0 for never. The stylesheet knows them: it shows that a page is older than three of them.
+var refreshSteps = []int{0, 5, 10, 30, 60, 300}
 
 // sections are the screens that every page leads to.
 var sections = []templates.Link{
@@ -60,7 +64,7 @@ func (d *dashboard) frame(r *http.Request, title string) templates.Frame {
 func (d *dashboard) liveFrame(r *http.Request, title string) templates.Frame {
 	f := d.frame(r, title)
 	every := refreshEvery
-	if n, err := strconv.Atoi(r.URL.Query().Get(queryEvery)); err == nil && (n == 0 || n >= 5 && n <= 300) {
+	if n, err := strconv.Atoi(r.URL.Query().Get(queryEvery)); err == nil && slices.Contains(refreshSteps, n) {
 		every = n
 	}
 	f.Refresh.Seconds = every

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -31,7 +32,7 @@ func (d *dashboard) inspect(r *http.Request) (templ.Component, error) {
 	case err != nil:
 		return nil, err
 	}
-	p.State, p.Facts, p.Trail = idState(rec), idFacts(rec), d.trailPart(r, aboutID(pool, rec.ID))
+	p.State, p.Facts, p.Trail = idState(rec), idFacts(rec, d.now()), d.trailPart(r, aboutID(pool, rec.ID))
 	if !d.readOnly && may(r, alloc.ActionOperate, string(pool)) {
 		for _, s := range idSteps {
 			if rec.Token != "" && rec.State.On(s.event).Effect == alloc.EffectMove {
@@ -54,20 +55,20 @@ func idState(rec alloc.IDRecord) templates.State {
 }
 
 // idFacts are all that is known of an ID, but for its token: who has that, owns it.
-func idFacts(rec alloc.IDRecord) []templates.Fact {
-	moment := func(t templates.Time, is bool) templates.Time {
-		if is {
-			return t
+func idFacts(rec alloc.IDRecord, now time.Time) []templates.Fact {
+	moment := func(t time.Time) templates.Time {
+		if t.IsZero() {
+			return templates.Time{}
 		}
-		return templates.Time{}
+		return dated(t, now)
 	}
 	facts := []templates.Fact{
 		{Term: "ID", Value: string(rec.ID), Mono: true},
 		{Term: "Pool", Value: string(rec.Pool), Href: poolAddress(rec.Pool)},
 		{Term: "Taken by", Value: string(rec.By)},
 		{Term: "For", Value: rec.Owner},
-		{Term: "Taken at", Time: moment(clock(rec.At, rec.At.AddDate(1, 0, 0)), !rec.At.IsZero())},
-		{Term: "Held until", Time: moment(clock(rec.HeldUntil, rec.HeldUntil.AddDate(1, 0, 0)), !rec.HeldUntil.IsZero())},
+		{Term: "Taken at", Time: moment(rec.At)},
+		{Term: "Held until", Time: moment(rec.HeldUntil)},
 		{Term: "Life", Value: fmt.Sprintf("%d", rec.Generation), Note: "how often it has been free"},
 		{Term: "Came with", Value: string(rec.Job), Mono: true},
 	}
@@ -147,7 +148,7 @@ func (d *dashboard) proposeID(r *http.Request, s idStep) (proposal, error) {
 			paramID: string(rec.ID), paramGeneration: strconv.FormatInt(int64(rec.Generation), 10), paramToken: string(rec.Token),
 			paramBy: string(rec.By), paramState: string(rec.State),
 		},
-		title: fmt.Sprintf(s.title, rec.ID), button: s.button, effect: s.effect, facts: append(idFacts(rec), templates.Fact{Term: "State", Value: string(rec.State)}),
+		title: fmt.Sprintf(s.title, rec.ID), button: s.button, effect: s.effect, facts: append(idFacts(rec, d.now()), templates.Fact{Term: "State", Value: string(rec.State)}),
 		back: idAddress(rec.Pool, rec.ID),
 	}, nil
 }

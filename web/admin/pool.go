@@ -43,7 +43,7 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	now := d.now()
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
-		Row: poolRow(r.Context(), d.poolSeen(r, st), now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool),
+		Row: poolRow(r.Context(), d.poolSeen(r, st), now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool, now),
 		Forecast: d.forecast(r, name), Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st)
@@ -79,7 +79,7 @@ func (d *dashboard) poolButtons(r *http.Request, p alloc.Pool) (buttons []templa
 }
 
 // poolConfig is how a pool is configured.
-func poolConfig(p alloc.Pool) []templates.Fact {
+func poolConfig(p alloc.Pool, now time.Time) []templates.Fact {
 	c := p.Config
 	return []templates.Fact{
 		{Term: "Description", Value: c.Description},
@@ -90,7 +90,7 @@ func poolConfig(p alloc.Pool) []templates.Fact {
 		{Term: "Case", Value: map[bool]string{true: "folded to lower case", false: "as it is"}[c.FoldCase]},
 		{Term: "Kept between", Value: cmp.Or(marks(c.Marks), "no marks")},
 		{Term: "Generator", Value: generatorWords(c.Generator)},
-		{Term: "Created", Time: clock(p.Created, time.Time{})},
+		{Term: "Created", Time: dated(p.Created, now)},
 		{Term: "Version", Value: strconv.FormatInt(int64(p.Version), 10)},
 	}
 }

@@ -176,7 +176,7 @@ func (d *dashboard) proposeNewPool(r *http.Request) (proposal, error) {
 	body, err := poolTwin(c)
 	return proposal{
 		name: name, target: "pool/" + name, params: params, title: "Create the pool " + name, button: "Create pool", back: withoutReview(r),
-		facts:  append(changes(poolConfig(alloc.Pool{}), poolConfig(alloc.Pool{Config: c}), true), preview...),
+		facts:  append(changes(nil, poolConfig(alloc.Pool{Config: c}, d.now()), true), preview...),
 		effect: []string{"The pool is made, empty. Seed it, or its generator fills it at the next run of the schedule.", "Its name, its policy and its treatment of case are fixed from then on."},
 		twin:   call{method: http.MethodPut, path: "/v1" + poolAddress(alloc.PoolName(name)), keyed: true, body: body}.twin(),
 	}, err
@@ -211,7 +211,7 @@ func (d *dashboard) proposePoolChange(r *http.Request) (proposal, error) {
 	body, err := poolTwin(c)
 	return proposal{
 		name: string(p.Name), target: "pool/" + string(p.Name), version: p.Version, params: params,
-		title: "Change the pool " + string(p.Name), button: "Change pool", back: withoutReview(r), facts: append(changes(poolConfig(p), poolConfig(changed), false), preview...),
+		title: "Change the pool " + string(p.Name), button: "Change pool", back: withoutReview(r), facts: append(changes(poolConfig(p, d.now()), poolConfig(changed, d.now()), false), preview...),
 		effect: []string{"It takes effect in every environment within 30 seconds.", fmt.Sprintf("Nothing is changed if the pool is not at version %d any more.", p.Version)},
 		twin:   call{method: http.MethodPut, path: "/v1" + poolAddress(p.Name), version: p.Version, keyed: true, body: body}.twin(),
 	}, err

@@ -191,14 +191,29 @@ func grouped[N ~int64 | ~uint64](n N) string {
 	return sign + b.String()
 }
 
-// clock shows a moment in UTC: the time alone if it is of the same day as now.
+// clock shows a moment in UTC, and how far from now it is: the time alone if it is of the same day as now.
 func clock(t, now time.Time) templates.Time {
-	t, now = t.UTC(), now.UTC()
-	layout := "2006-01-02 15:04:05 UTC"
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		layout = "15:04:05 UTC"
+	c := dated(t, now)
+	if day := now.UTC().Format(time.DateOnly); t.UTC().Format(time.DateOnly) == day {
+		c.Text = strings.TrimPrefix(c.Text, day+" ")
 	}
-	return templates.Time{Machine: t.Format(time.RFC3339), Text: t.Format(layout)}
+	return c
+}
+
+// dated is clock with the day, whichever it is.
+func dated(t, now time.Time) templates.Time {
+	return templates.Time{Machine: t.UTC().Format(time.RFC3339), Text: t.UTC().Format("2006-01-02 15:04:05 UTC"), Away: away(t.Sub(now))}
+}
+
+// away says how far from now a moment is.
+func away(d time.Duration) string {
+	switch {
+	case d <= -time.Second:
+		return duration(-d) + " ago"
+	case d >= time.Second:
+		return "in " + duration(d)
+	}
+	return "now"
 }
 
 // sentence makes of a problem's detail a sentence of a page.

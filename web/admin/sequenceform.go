@@ -121,7 +121,7 @@ func (d *dashboard) proposeNewSequence(r *http.Request) (proposal, error) {
 	body, err := sequenceTwin(c)
 	return proposal{
 		name: name, target: "sequence/" + name, params: params, title: "Create the sequence " + name, button: "Create sequence", back: withoutReview(r),
-		facts:  changes(nil, sequenceConfig(alloc.Sequence{Config: c}), true),
+		facts:  changes(nil, sequenceConfig(alloc.Sequence{Config: c}, d.now()), true),
 		effect: []string{"The sequence is made, and leases begin at its first number.", "Its name and its first number are fixed from then on."},
 		twin:   call{method: http.MethodPut, path: "/v1" + sequenceAddress(alloc.SequenceName(name)), keyed: true, body: body}.twin(),
 	}, err
@@ -155,7 +155,7 @@ func (d *dashboard) proposeSequenceChange(r *http.Request) (proposal, error) {
 	body, err := sequenceTwin(c)
 	return proposal{
 		name: string(q.Name), target: "sequence/" + string(q.Name), version: q.Version, params: params,
-		title: "Change the sequence " + string(q.Name), button: "Change sequence", back: withoutReview(r), facts: changes(sequenceConfig(q), sequenceConfig(changed), false),
+		title: "Change the sequence " + string(q.Name), button: "Change sequence", back: withoutReview(r), facts: changes(sequenceConfig(q, d.now()), sequenceConfig(changed, d.now()), false),
 		effect: []string{"It takes effect in every environment within 30 seconds.", fmt.Sprintf("Nothing is changed if the sequence is not at version %d any more.", q.Version)},
 		twin:   call{method: http.MethodPut, path: "/v1" + sequenceAddress(q.Name), version: q.Version, keyed: true, body: body}.twin(),
 	}, err

@@ -136,7 +136,7 @@ func (d *dashboard) sequencePage(r *http.Request) (templ.Component, error) {
 	}
 	p := templates.SequencePage{
 		Frame: d.liveFrame(r, string(q.Name)), Description: q.Config.Description, Row: sequenceRow(d.sequenceSeen(r, q), d.now()), Buttons: graveLast(append(d.sequenceButtons(r, q), d.jobButtons(r, "sequence", string(q.Name), sequenceAddress(q.Name))...)),
-		Facts: sequenceConfig(q), Forecast: d.sequenceForecast(r, q.Name), Leases: d.leases(r, q.Name),
+		Facts: sequenceConfig(q, d.now()), Forecast: d.sequenceForecast(r, q.Name), Leases: d.leases(r, q.Name),
 		Trail: d.trailPart(r, topic{target: "sequence/" + string(q.Name)}),
 	}
 	return templates.Sequence(p), nil
@@ -168,7 +168,7 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 }
 
 // sequenceConfig is how a sequence is configured.
-func sequenceConfig(q alloc.Sequence) []templates.Fact {
+func sequenceConfig(q alloc.Sequence, now time.Time) []templates.Fact {
 	c := q.Config
 	facts := []templates.Fact{
 		{Term: "Description", Value: c.Description},
@@ -179,7 +179,7 @@ func sequenceConfig(q alloc.Sequence) []templates.Fact {
 		{Term: "Idempotency-Key", Value: map[bool]string{true: "required", false: "optional"}[c.RequireKey]},
 		{Term: "Rebuilt by the schedule", Value: map[bool]string{true: "yes, where the evidence allows", false: "no, by a person"}[c.AutoRebuild]},
 		{Term: "Served first after a rebuild", Value: strconv.Itoa(c.ResumeShare) + " % of the callers"},
-		{Term: "Created", Time: clock(q.Created, time.Time{})},
+		{Term: "Created", Time: dated(q.Created, now)},
 		{Term: "Version", Value: strconv.FormatInt(int64(q.Version), 10)},
 	}
 	if c.PeriodOf != "" {
