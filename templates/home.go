@@ -36,6 +36,7 @@ type PoolLine struct {
 	Level       Level
 	Available   string
 	Held        string // "" for none
+	Claimed     string
 	Spark       Spark
 	Burn        string // of the last hour, an hour
 	Day         string // of the last day, an hour; "" where it is not known

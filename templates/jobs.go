@@ -23,8 +23,10 @@ type JobRow struct {
 	Percent    string
 	Done       string // "30,500 of 50,000"
 	Left       string // "40 s left"; "" where nobody can say
+	Failed     string // "12"; "" for none
 	By         string
 	Made       Time
+	Started    Time // no Machine where it has not
 }
 
 // JobPage is one job.

@@ -71,7 +71,7 @@ func poolLines(s sample) templates.LinesPanel {
 func (s sample) poolLine(n int) templates.PoolLine {
 	row := s.poolRow(n)
 	line := templates.PoolLine{
-		Name: row.Name, Description: row.Description, State: row.State, Why: row.Why, Available: row.Available,
+		Name: row.Name, Description: row.Description, State: row.State, Why: row.Why, Available: row.Available, Claimed: row.Claimed,
 		Level: templates.Level{Free: of(n, "115.5", "1.9", "0", "5"), Held: of(n, "120", "", "", "9"), Marks: of(n, []string{"30"}, nil), Tone: row.State.Tone, Label: row.Meter.Label},
 		Spark: templates.Spark{Points: "0,2 40,8 80,15 112,20", X: "112", Y: "20", Label: "last 24 hours: from 12,000 to 9,120, at least 9,120, at most 12,000"},
 		Burn:  s.count("120"), Day: s.count("95"), Lasts: of(n, "3 d 4 h", "40 min", "–", "never"), Held: of(n, s.count("12"), ""),
@@ -159,7 +159,7 @@ func (s sample) jobRow(n int) templates.JobRow {
 		State: of(n,
 			templates.State{Tone: templates.ToneGood, Text: "running"}, templates.State{Tone: templates.ToneBad, Text: "failed"},
 			templates.State{Tone: templates.ToneOff, Text: "cancelled"}),
-		Value: "30500", Max: "50000", Percent: "61 %", Done: "30,500 of 50,000", Left: "40 s left", By: s.name("admin", n), Made: at("14:01:12"),
+		Value: "30500", Max: "50000", Percent: "61 %", Done: "30,500 of 50,000", Left: "40 s left", By: s.name("admin", n), Failed: of(n, s.count("12"), ""), Made: at("14:01:12"), Started: at("14:01:20"),
 	}
 	if n == 1 {
 		row.Max, row.Left, row.Href = "", "", ""

@@ -96,31 +96,30 @@ func (d *dashboard) credentialPage(r *http.Request) (templ.Component, error) {
 }
 
 func credentialFacts(c alloc.Credential, now time.Time) []templates.Fact {
-	fact := func(term string, t time.Time) templates.Fact {
-		f := templates.Fact{Term: term}
-		if !t.IsZero() {
-			f.Time = clock(t, now)
+	fact := func(term string, t time.Time, otherwise string) templates.Fact {
+		if t.IsZero() {
+			return templates.Fact{Term: term, Value: otherwise}
 		}
-		return f
+		return templates.Fact{Term: term, Time: clock(t, now)}
 	}
-	facts := []templates.Fact{
+	quota := "no bound"
+	if c.Quota > 0 {
+		quota = grouped(c.Quota)
+	}
+	used := fact("Last used", c.LastUsed, "never, as far as is known")
+	if !c.LastUsed.IsZero() {
+		used.Note = "or some minutes later"
+	}
+	return []templates.Fact{
 		{Term: "Credential", Value: string(c.ID), Mono: true},
 		{Term: "Client", Value: string(c.Client)},
 		{Term: "Description", Value: c.Description},
 		{Term: "May", Value: strings.Join(scopeWords(c.Scopes), "  "), Mono: true},
-		{Term: "IDs and numbers an hour", Value: map[bool]string{true: "no bound"}[c.Quota == 0] + number0(c.Quota)},
-		fact("Created", c.Created), fact("Secret made", c.Rotated), fact("Secret before works until", c.PreviousUntil), fact("Expires", c.Expires), fact("Revoked", c.Revoked),
+		{Term: "IDs and numbers an hour", Value: quota},
+		fact("Created", c.Created, ""), fact("Secret made", c.Rotated, ""), fact("Secret before works until", c.PreviousUntil, ""), fact("Expires", c.Expires, "never"), fact("Revoked", c.Revoked, ""),
 		{Term: "Version", Value: strconv.FormatInt(int64(c.Version), 10)},
+		used,
 	}
-	used := templates.Fact{Term: "Last used", Value: "never, as far as is known"}
-	if !c.LastUsed.IsZero() {
-		used = templates.Fact{Term: "Last used", Time: clock(c.LastUsed, now), Note: "or some minutes later"}
-	}
-	facts = append(facts, used)
-	if c.Expires.IsZero() {
-		facts = append(facts, templates.Fact{Term: "Expires", Value: "never"})
-	}
-	return facts
 }
 
 // paramOverlap is for how many hours the secret before a rotation still works.
@@ -241,7 +240,7 @@ func (d *dashboard) proposeNewCredential(r *http.Request) (proposal, error) {
 	text, err := credentialTwin(c)
 	return proposal{
 		name: "*", target: "credential/new", params: params, title: "Create a credential for " + string(c.Client), button: "Create credential", back: withoutReview(r),
-		facts:  credentialFacts(alloc.Credential{Client: c.Client, Description: c.Description, Scopes: c.Scopes, Quota: c.Quota, Expires: c.Expires}, d.now()),
+		facts:  changes(nil, credentialFacts(alloc.Credential{Client: c.Client, Description: c.Description, Scopes: c.Scopes, Quota: c.Quota, Expires: c.Expires}, d.now()), true),
 		effect: []string{"Its secret is shown once, on the next page, and never again."},
 		twin:   call{method: http.MethodPost, path: "/v1/credentials", keyed: true, body: text}.twin(),
 	}, err
@@ -264,7 +263,12 @@ func (d *dashboard) proposeCredentialChange(r *http.Request) (proposal, error) {
 	p.params[paramConfig] = string(text)
 	after := was
 	after.Description, after.Scopes, after.Quota, after.Expires = c.Description, c.Scopes, c.Quota, c.Expires
-	p.title, p.button, p.back, p.facts = "Change the credential of "+string(was.Client), "Change credential", withoutReview(r), credentialFacts(after, d.now())
+	changed := changes(credentialFacts(was, d.now()), credentialFacts(after, d.now()), false)
+	if len(changed) == 0 {
+		return proposal{}, nothingChanged()
+	}
+	p.title, p.button, p.back = "Change the credential of "+string(was.Client), "Change credential", withoutReview(r)
+	p.facts = append([]templates.Fact{{Term: "Credential", Value: string(was.ID), Mono: true}, {Term: "Client", Value: string(was.Client)}}, changed...)
 	p.effect = []string{"It takes effect in every environment within a minute."}
 	twin, err := credentialTwin(c)
 	p.twin = call{method: http.MethodPut, path: "/v1" + credentialAddress(was.ID), version: was.Version, keyed: true, body: twin}.twin()

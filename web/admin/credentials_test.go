@@ -36,7 +36,20 @@ func TestACredentialFromMadeToRevoked(t *testing.T) {
 		t.Errorf("its page:\n%s", page)
 	}
 
-	path = at + "/edit?review=1&description=a+shop&scopes=read:*"
+	path = at + "/edit?review=1&description=the+shop&scopes=claim:vouchers-*%0Aread:*&quota=1,000&expires=2027-01-31"
+	if page := s.page(path); !strings.Contains(page, "Nothing is changed by this") {
+		t.Errorf("a change of nothing:\n%s", page)
+	}
+	path = at + "/edit?review=1&description=&scopes=read:*"
+	page := s.page(path)
+	for _, want := range []string{"shop-eu", "was the shop", "was claim:vouchers-*  read:*", "was 1,000", "was 2027-01-31 00:00:00 UTC", "no bound", "never", "nothing"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the change lacks %q:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "Secret made") || strings.Contains(page, "<dt><bdi>Created") {
+		t.Errorf("what is not changed stands on the page of the change:\n%s", page)
+	}
 	if w := s.post(path, url.Values{"plan": {s.planOf(path)}}); w.Code != http.StatusSeeOther {
 		t.Fatalf("to change it: %d\n%s", w.Code, w.Body)
 	}

@@ -102,7 +102,7 @@ func poolLine(ctx context.Context, p alloc.PoolSeen, now time.Time) templates.Po
 	}
 	free, whole, label := poolGauge(p.PoolStatus)
 	line.Level = bar(free, p.Level.Held, whole, []alloc.Count{p.Board.Low}, line.State.Tone, label)
-	line.Available = grouped(free)
+	line.Available, line.Claimed = grouped(free), grouped(p.Level.Claimed)
 	if p.Level.Held > 0 {
 		line.Held = grouped(p.Level.Held)
 	}

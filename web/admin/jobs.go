@@ -60,7 +60,13 @@ func (d *dashboard) jobs(r *http.Request, q listQuery) templates.JobsPanel {
 // jobRow shows one job at the time now.
 func jobRow(j alloc.Job, now time.Time) templates.JobRow {
 	row := templates.JobRow{
-		Title: jobTitle(j), Href: jobAddress(j.ID), Why: j.Why, State: jobState(j), Done: grouped(j.Done), By: string(j.By), Made: clock(j.Created, now),
+		Title: jobTitle(j), Href: jobAddress(j.ID), Why: j.Why, State: jobState(j), Done: grouped(j.Done), By: string(j.By), Made: clock(j.Created, now), Started: templates.Time{Text: "not yet"},
+	}
+	if !j.Started.IsZero() {
+		row.Started = clock(j.Started, now)
+	}
+	if n := jobFailed(j); n > 0 {
+		row.Failed = grouped(n)
 	}
 	if j.State == alloc.JobDamaged {
 		row.Href, row.Why = "", "its record cannot be read"
@@ -74,6 +80,19 @@ func jobRow(j alloc.Job, now time.Time) templates.JobRow {
 		row.Left = duration(max(0, at.Sub(now))) + " left"
 	}
 	return row
+}
+
+// jobFailed is how many of what a job was given it could not do as it was to, or found to be wrong.
+func jobFailed(j alloc.Job) alloc.Count {
+	switch t := j.Tally; j.Kind {
+	case alloc.JobSeed, alloc.JobCheck, alloc.JobRestore:
+		return t.Conflict + t.Invalid
+	case alloc.JobAudit:
+		return t.Findings
+	case alloc.JobRebuild:
+		return t.Lost
+	}
+	return 0
 }
 
 func jobState(j alloc.Job) templates.State {

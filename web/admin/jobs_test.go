@@ -33,7 +33,7 @@ func TestJobsFromMadeToDone(t *testing.T) {
 	}
 	export, audit := s.made("pool-000")
 	page := s.page("/jobs")
-	for _, want := range []string{"Export pool-000", "Verify pool-000", "the &lt;yearly&gt; look", `href="/jobs/` + string(export.ID) + `"`, "queued"} {
+	for _, want := range []string{"Export pool-000", "Verify pool-000", "the &lt;yearly&gt; look", `href="/jobs/` + string(export.ID) + `"`, "queued", "not yet"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the list does not have %q:\n%s", want, page)
 		}
@@ -103,3 +103,14 @@ func TestTheListOfJobsFailsAlone(t *testing.T) {
 }
 
 var _ PartFile = api.PartFile
+
+func TestAJobSaysHowMuchOfItFailed(t *testing.T) {
+	tally := alloc.Tally{Added: 1, Duplicate: 2, Conflict: 4, Invalid: 8, Findings: 16, Lost: 32}
+	for kind, want := range map[alloc.JobKind]alloc.Count{
+		alloc.JobSeed: 12, alloc.JobCheck: 12, alloc.JobRestore: 12, alloc.JobAudit: 16, alloc.JobRebuild: 32, alloc.JobExport: 0, alloc.JobCount: 0, alloc.JobLog: 0,
+	} {
+		if got := jobFailed(alloc.Job{Kind: kind, Tally: tally}); got != want {
+			t.Errorf("%s: got %d, want %d", kind, got, want)
+		}
+	}
+}

@@ -1,11 +1,13 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"idpool/alloc"
@@ -196,7 +198,7 @@ func (d *dashboard) proposePoolChange(r *http.Request) (proposal, error) {
 		return proposal{}, err
 	}
 	if reflect.DeepEqual(c, p.Config) {
-		return proposal{}, alloc.Errorf(alloc.CodeInvalidRequest, "nothing is changed by this; change something, or go back")
+		return proposal{}, nothingChanged()
 	}
 	params, err := toPlan(c)
 	if err != nil {
@@ -217,21 +219,25 @@ func (d *dashboard) proposePoolChange(r *http.Request) (proposal, error) {
 	}, err
 }
 
-// changes are the facts that are another after a change, with what they were; or all of them.
-func changes(before, after []templates.Fact, all bool) (facts []templates.Fact) {
+// changes are the facts that are another after a change, with what they were; or all of them, of what is new.
+func changes(before, after []templates.Fact, isNew bool) (facts []templates.Fact) {
+	words := func(f templates.Fact) string { return cmp.Or(f.Time.Text, f.Value) }
 	for i, f := range after {
-		if f.Time.Machine != "" || f.Term == "Version" {
-			continue
-		}
 		switch {
-		case all && f.Value != "":
+		case slices.Contains([]string{"Created", "Version", "Last used"}, f.Term): // it says so later
+		case isNew && words(f) != "":
 			facts = append(facts, f)
-		case !all && (i >= len(before) || before[i].Value != f.Value):
-			f.Note = "was " + before[i].Value
+		case !isNew && words(before[i]) != words(f):
+			f.Note = "was " + cmp.Or(words(before[i]), "nothing")
+			f.Value = cmp.Or(f.Value, "nothing")
 			facts = append(facts, f)
 		}
 	}
 	return facts
+}
+
+func nothingChanged() error {
+	return alloc.Errorf(alloc.CodeInvalidRequest, "nothing is changed by this; change something, or go back")
 }
 
 // withoutReview is the page's form with all that was filled in.

@@ -144,7 +144,7 @@ func (d *dashboard) proposeSequenceChange(r *http.Request) (proposal, error) {
 		return proposal{}, err
 	}
 	if c == q.Config {
-		return proposal{}, alloc.Errorf(alloc.CodeInvalidRequest, "nothing is changed by this; change something, or go back")
+		return proposal{}, nothingChanged()
 	}
 	params, err := toPlan(c)
 	if err != nil {

@@ -107,6 +107,10 @@ func trailRow(rec alloc.AuditRecord, now time.Time) templates.TrailRow {
 			{Term: "Record", Value: rec.ID, Mono: true},
 		},
 	}
+	if strings.HasPrefix(rec.Target, "session/") { // which says nothing to people: whose it is does
+		row.Target, row.Whose = "session", rec.Detail
+		row.Facts = append(row.Facts, templates.Fact{Term: "Target", Value: rec.Target, Mono: true})
+	}
 	if rec.Result != "ok" {
 		row.State.Tone = templates.ToneWarn
 	}

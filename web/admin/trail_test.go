@@ -68,6 +68,27 @@ func TestTheTrailIsFilteredPagedAndExported(t *testing.T) {
 	}
 }
 
+// A session has no name: whose it is stands in place of it.
+func TestTheTrailShowsWhoseASessionIs(t *testing.T) {
+	s := newSystem(t, nil, root)
+	made, _, err := s.svc.SignIn(t.Context(), alloc.SignInRequest{
+		Person: alloc.Person{Issuer: "https://login.example", Subject: "7", Login: "ada", Name: "Ada <L>"}, Role: alloc.RoleViewer,
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.svc.EndSession(alloc.WithCaller(t.Context(), root), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	home, all := s.page("/"), s.page("/audit")
+	if strings.Contains(home, string(made.ID)) || strings.Count(home, "Ada &lt;L&gt;") != 2 || strings.Count(home, "session ") != 2 {
+		t.Errorf("the first page has the ID of a session, or does not say whose it is:\n%s", home)
+	}
+	if strings.Contains(all, "session/"+string(made.ID)+"</bdi></a>") || strings.Count(all, "Ada &lt;L&gt;") != 2 || !strings.Contains(all, string(made.ID)) {
+		t.Errorf("the trail does not say whose the sessions are:\n%s", all)
+	}
+}
+
 func TestJobsAreMadeOnPages(t *testing.T) {
 	s := newSystem(t, nil, root)
 	s.fill(1)
