@@ -26,6 +26,10 @@ var rebuildOperations = map[string]operation{
 		_, err := s.Rebuild(ctx, planned)
 		return err
 	}},
+	"SequenceEvidence": {need: alloc.ActionRead, on: string(sequence), run: func(ctx context.Context, s *alloc.Service) error {
+		_, err := s.SequenceEvidence(ctx, sequence)
+		return err
+	}},
 	"ApplyRebuild": {need: alloc.ActionManage, on: string(planned), record: "sequence.apply-rebuild", run: func(ctx context.Context, s *alloc.Service) error {
 		_, err := s.ApplyRebuild(ctx, alloc.RebuildApproval{Sequence: planned, Plan: planID})
 		return err

@@ -120,6 +120,7 @@ func (s *system) rebuildSequences(t *testing.T) {
 		call(t, s.first, 503, httpEvent("POST", on+"/leases", `{"count": 1}`))
 		s.tend(t)
 		s.carriedOn(t, "worker", s.madeJob(t, 202, on+"/audit", `{}`))
+		call(t, s.admin, 200, httpEvent("GET", on+"/evidence", ""))
 		plan := call(t, s.admin, 200, httpEvent("POST", on+"/rebuild", `{"why": "it is lost", "reported": "100"}`))
 		_, id, _ := strings.Cut(plan.Body, `"plan":{"id":"`)
 		id, _, _ = strings.Cut(id, `"`)

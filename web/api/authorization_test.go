@@ -36,7 +36,7 @@ var needed = map[string]struct {
 	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"operate", "p"}, "resumePool": {"operate", "p"}, "drainPool": {"manage", "p"},
 	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"operate", "s"}, "resumeSequence": {"operate", "s"},
 	"getRebuild": {"read", "s"}, "planRebuild": {"manage", "s"}, "applyRebuild": {"manage", "s"}, "resumeRebuild": {"manage", "s"}, "cancelRebuild": {"manage", "s"},
-	"getEvidence": {"read", "p"}, "rebuildPool": {"manage", "p"},
+	"getEvidence": {"read", "p"}, "getSequenceEvidence": {"read", "s"}, "rebuildPool": {"manage", "p"},
 	"auditPool": {"manage", "p"}, "auditSequence": {"manage", "s"}, "verifyAudit": {"manage", "*"}, "acknowledgeAudit": {"manage", "*"},
 	"logPool": {"manage", "p"}, "logSequence": {"manage", "s"}, "restorePool": {"manage", "p"}, "restoreSequence": {"manage", "s"},
 	"tend":            {"tend", "*"},

@@ -147,3 +147,31 @@ func newSourceAnswer(s alloc.Source) sourceAnswer {
 	}
 	return a
 }
+
+// sequenceEvidence is what every source says where a sequence stands, and whether something is wrong.
+type sequenceEvidence struct {
+	Sequence   alloc.SequenceName  `json:"sequence"`
+	At         time.Time           `json:"at"`
+	State      alloc.SequenceState `json:"state,omitzero"` // absent where it could not be read
+	Epoch      alloc.Epoch         `json:"epoch,omitzero"`
+	Configured bool                `json:"configured"`
+	Fault      string              `json:"fault,omitzero"`
+	Sources    []seenAnswer        `json:"sources"`
+}
+
+// seenAnswer is a source with when it was read, and what it says beside the others.
+type seenAnswer struct {
+	sourceAnswer
+	Says alloc.Saying `json:"says"`
+	Read time.Time    `json:"read_at"`
+}
+
+func newSequenceEvidence(e alloc.SequenceEvidence) sequenceEvidence {
+	a := sequenceEvidence{
+		Sequence: e.Sequence, At: utc(e.At), State: e.State, Epoch: e.Epoch, Configured: e.Configured, Fault: e.Fault, Sources: make([]seenAnswer, len(e.Sources)),
+	}
+	for i, s := range e.Sources {
+		a.Sources[i] = seenAnswer{newSourceAnswer(s.Source), s.Says, utc(s.Read)}
+	}
+	return a
+}

@@ -62,6 +62,15 @@ func (a api) rebuild(ctx context.Context, q request) (answer, error) {
 	return answer{status: http.StatusOK, body: newRebuildAnswer(r)}, nil
 }
 
+// sequenceEvidence shows what each source says before anything is frozen.
+func (a api) sequenceEvidence(ctx context.Context, q request) (answer, error) {
+	e, err := a.svc.SequenceEvidence(ctx, q.sequence())
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: newSequenceEvidence(e)}, nil
+}
+
 type applyBody struct {
 	Plan     string `json:"plan"`
 	Confirm  string `json:"confirm"`

@@ -210,6 +210,7 @@ func (a api) rebuilds() []Route {
 		onTheSequence(sequence+"/rebuild/apply", "applyRebuild", withBody(a.applyRebuild)),
 		onTheSequence(sequence+"/rebuild/resume", "resumeRebuild", withBody(a.resumeRebuild)),
 		onTheSequence(sequence+"/rebuild/cancel", "cancelRebuild", withoutBody(a.cancelRebuild)),
+		{Method: get, Path: sequence + "/evidence", Operation: "getSequenceEvidence", Function: FunctionAdmin, Need: alloc.ActionRead, On: onSequence, read: plain(a.sequenceEvidence)},
 		{Method: get, Path: pool + "/evidence", Operation: "getEvidence", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool, read: plain(a.poolEvidence)},
 		onThePool(pool+"/rebuild", "rebuildPool", withBody(a.rebuildPool)),
 	}

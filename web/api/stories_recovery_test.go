@@ -6,6 +6,7 @@ var recoveryStories = map[string][]step{
 		{line: "PUT /v1/sequences/s", body: `{"limit": "9007199254740999", "auto_rebuild": true, "resume_share": 25}`},
 		{line: "GET /v1/sequences/s/rebuild"},
 		{line: "POST /v1/sequences/s/leases", body: `{"count": 5}`},
+		{line: "GET /v1/sequences/s/evidence"},
 		{line: "POST /v1/sequences/s/rebuild", body: `{"why": "to be sure", "reported": "9007199254740993", "margin": 2}`, headers: []string{"Idempotency-Key: k"}},
 		{line: "POST /v1/sequences/s/rebuild", body: `{"margin": 2, "reported": "9007199254740993", "why": "to be sure"}`, headers: []string{"Idempotency-Key: k"}},
 		{line: "POST /v1/sequences/s/rebuild", body: `{"margin": 3}`, headers: []string{"Idempotency-Key: k"}},

@@ -280,6 +280,26 @@ const (
 	SeedingRequestFormatText SeedingRequestFormat = "text"
 )
 
+// Defines values for SequenceEvidenceSourcesKind.
+const (
+	SequenceEvidenceSourcesKindCounter  SequenceEvidenceSourcesKind = "counter"
+	SequenceEvidenceSourcesKindLedger   SequenceEvidenceSourcesKind = "ledger"
+	SequenceEvidenceSourcesKindMark     SequenceEvidenceSourcesKind = "mark"
+	SequenceEvidenceSourcesKindRebuild  SequenceEvidenceSourcesKind = "rebuild"
+	SequenceEvidenceSourcesKindReported SequenceEvidenceSourcesKind = "reported"
+	SequenceEvidenceSourcesKindSamples  SequenceEvidenceSourcesKind = "samples"
+	SequenceEvidenceSourcesKindWindow   SequenceEvidenceSourcesKind = "window"
+)
+
+// Defines values for SequenceEvidenceSourcesSays.
+const (
+	SequenceEvidenceSourcesSaysBehind     SequenceEvidenceSourcesSays = "behind"
+	SequenceEvidenceSourcesSaysMissing    SequenceEvidenceSourcesSays = "missing"
+	SequenceEvidenceSourcesSaysNothing    SequenceEvidenceSourcesSays = "nothing"
+	SequenceEvidenceSourcesSaysOk         SequenceEvidenceSourcesSays = "ok"
+	SequenceEvidenceSourcesSaysUnreadable SequenceEvidenceSourcesSays = "unreadable"
+)
+
 // Defines values for SequenceState.
 const (
 	SequenceStateActive   SequenceState = "active"
@@ -299,8 +319,8 @@ const (
 
 // Defines values for StatusStatus.
 const (
-	Ok    StatusStatus = "ok"
-	Ready StatusStatus = "ready"
+	StatusStatusOk    StatusStatus = "ok"
+	StatusStatusReady StatusStatus = "ready"
 )
 
 // Defines values for StoredPoolConfigOnRelease.
@@ -2465,6 +2485,66 @@ type SequenceConfig struct {
 	// Examples: 1001
 	Start *Number `json:"start,omitempty"`
 }
+
+// SequenceEvidence Examples: {"at":"2026-11-29T12:00:00Z","configured":true,"fault":"its counter is lost or damaged","sequence":"invoices","sources":[{"kind":"counter","known":false,"note":"it is lost, or cannot be read","read_at":"2026-11-29T12:00:00Z","says":"missing"},{"at":"2026-11-29T11:59:12Z","kind":"ledger","known":true,"last":"2303881","read_at":"2026-11-29T12:00:00Z","says":"ok"}],"state":"stopped"}
+type SequenceEvidence struct {
+	// At When it was looked at.
+	At time.Time `json:"at"`
+
+	// Configured The configuration is known, from the counter or from its copy.
+	Configured bool `json:"configured"`
+
+	// Epoch Counts the rebuilds of a sequence, from 1.
+	Epoch *Epoch `json:"epoch,omitempty"`
+
+	// Fault What is wrong with the counter, in words. Absent where nothing is known to be.
+	Fault *string `json:"fault,omitempty"`
+
+	// Sequence 1 to 128 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit.
+	//
+	// Examples: vouchers
+	Sequence Name `json:"sequence"`
+
+	// Sources What each source says, whether it knows anything or not.
+	Sources []struct {
+		// At When it was so; absent for now.
+		At *time.Time `json:"at,omitempty"`
+
+		// Kind *counter*: the position itself, never enough. *ledger*: the highest lease. *reported*: what the request said. *mark*: the high-water mark, which
+		// is kept apart. *samples*: the newest sample. *rebuild*: where an earlier plan that was applied has put the counter. *window*: what may have been leased since `since`, by the highest rate known, doubled.
+		Kind SequenceEvidenceSourcesKind `json:"kind"`
+
+		// Known It says something.
+		Known bool `json:"known"`
+
+		// Last A number of a sequence, 0 to 2^63 - 1, in decimal digits without sign and leading zeros.
+		//
+		// Examples: 1001
+		Last *Number `json:"last,omitempty"`
+
+		// Note In words. For people.
+		Note *string `json:"note,omitempty"`
+
+		// ReadAt When it was read.
+		ReadAt time.Time `json:"read_at"`
+
+		// Says *ok*: nothing that is known speaks against it. *behind*: others know of higher numbers than it should have missed. *missing*: it is not there, and should be.
+		// *unreadable*: it could not be read now; `note` says why. *nothing*: there is none, and there need not be.
+		Says SequenceEvidenceSourcesSays `json:"says"`
+	} `json:"sources"`
+
+	// State *active*; *paused*: leases are refused; *stopped*: its counter contradicts its ledger, and it hands out nothing until it is
+	// rebuilt; *frozen*: a rebuild is on, and it hands out nothing; *resuming*: it was rebuilt, and serves a share of its callers; *deleted*: for good.
+	State *SequenceState `json:"state,omitempty"`
+}
+
+// SequenceEvidenceSourcesKind *counter*: the position itself, never enough. *ledger*: the highest lease. *reported*: what the request said. *mark*: the high-water mark, which
+// is kept apart. *samples*: the newest sample. *rebuild*: where an earlier plan that was applied has put the counter. *window*: what may have been leased since `since`, by the highest rate known, doubled.
+type SequenceEvidenceSourcesKind string
+
+// SequenceEvidenceSourcesSays *ok*: nothing that is known speaks against it. *behind*: others know of higher numbers than it should have missed. *missing*: it is not there, and should be.
+// *unreadable*: it could not be read now; `note` says why. *nothing*: there is none, and there need not be.
+type SequenceEvidenceSourcesSays string
 
 // SequenceList Examples: {"sequences":[{"config":{"auto_rebuild":false,"description":"invoices of 2026","limit":"999999","max_lease":1000000,"require_key":false,"resume_share":10,"segment":100,"start":"1"},"created_at":"2026-11-29T12:00:00Z","end":"999999","epoch":1,"name":"invoices","next":"1001","state":"active","version":1}]}
 type SequenceList struct {
@@ -4894,6 +4974,14 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
 	AuditSequence(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetSequenceEvidence Where a sequence stands by each source, before anything is done
+	//
+	// What tells whether a sequence is to be rebuilt: nothing is frozen for it and nothing changed, so numbers may be leased while the sources are read. Of the ledger it is the highest lease
+	// alone; a *rebuild* reads all of it. A source that cannot be read says so, and the others stand. Needs the action *read* on the sequence.
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/evidence (the `GetSequenceEvidence` operationId).
+	GetSequenceEvidence(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ForecastSequence When a sequence overflows
 	//
 	// If numbers are leased as they were in the last hour and in the last day.
@@ -6689,6 +6777,24 @@ func (c *Client) AuditSequenceWithBody(ctx context.Context, sequence SequenceInP
 // Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
 func (c *Client) AuditSequence(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAuditSequenceRequest(c.Server, sequence, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSequenceEvidence Where a sequence stands by each source, before anything is done
+//
+// What tells whether a sequence is to be rebuilt: nothing is frozen for it and nothing changed, so numbers may be leased while the sources are read. Of the ledger it is the highest lease
+// alone; a *rebuild* reads all of it. A source that cannot be read says so, and the others stand. Needs the action *read* on the sequence.
+//
+// Corresponds with GET /v1/sequences/{sequence}/evidence (the `GetSequenceEvidence` operationId).
+func (c *Client) GetSequenceEvidence(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSequenceEvidenceRequest(c.Server, sequence)
 	if err != nil {
 		return nil, err
 	}
@@ -10133,6 +10239,40 @@ func NewAuditSequenceRequestWithBody(server string, sequence SequenceInPath, par
 	return req, nil
 }
 
+// NewGetSequenceEvidenceRequest constructs an http.Request for the GetSequenceEvidence method
+func NewGetSequenceEvidenceRequest(server string, sequence SequenceInPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sequences/%s/evidence", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewForecastSequenceRequest constructs an http.Request for the ForecastSequence method
 func NewForecastSequenceRequest(server string, sequence SequenceInPath) (*http.Request, error) {
 	var err error
@@ -11961,6 +12101,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/sequences/{sequence}/audit (the `AuditSequence` operationId).
 	AuditSequenceWithResponse(ctx context.Context, sequence SequenceInPath, params *AuditSequenceParams, body AuditSequenceJSONRequestBody, reqEditors ...RequestEditorFn) (*AuditSequenceResponse, error)
+
+	// GetSequenceEvidenceWithResponse Where a sequence stands by each source, before anything is done
+	//
+	// What tells whether a sequence is to be rebuilt: nothing is frozen for it and nothing changed, so numbers may be leased while the sources are read. Of the ledger it is the highest lease
+	// alone; a *rebuild* reads all of it. A source that cannot be read says so, and the others stand. Needs the action *read* on the sequence.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/sequences/{sequence}/evidence (the `GetSequenceEvidence` operationId).
+	GetSequenceEvidenceWithResponse(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*GetSequenceEvidenceResponse, error)
 
 	// ForecastSequenceWithResponse When a sequence overflows
 	//
@@ -14730,6 +14880,50 @@ func (r AuditSequenceResponse) StatusCode() int {
 	return 0
 }
 
+// GetSequenceEvidenceResponse200Headers the declared response headers of an HTTP 200 response for GetSequenceEvidence
+type GetSequenceEvidenceResponse200Headers struct {
+	XRequestID RequestID
+}
+
+type GetSequenceEvidenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SequenceEvidence
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadName
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationProblemJSON410 *SequenceDeleted
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *SequenceUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetSequenceEvidenceResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSequenceEvidenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSequenceEvidenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // ForecastSequenceResponse200Headers the declared response headers of an HTTP 200 response for ForecastSequence
 type ForecastSequenceResponse200Headers struct {
 	XRequestID RequestID
@@ -16874,6 +17068,22 @@ func (c *ClientWithResponses) AuditSequenceWithResponse(ctx context.Context, seq
 		return nil, err
 	}
 	return ParseAuditSequenceResponse(rsp)
+}
+
+// GetSequenceEvidenceWithResponse Where a sequence stands by each source, before anything is done
+//
+// What tells whether a sequence is to be rebuilt: nothing is frozen for it and nothing changed, so numbers may be leased while the sources are read. Of the ledger it is the highest lease
+// alone; a *rebuild* reads all of it. A source that cannot be read says so, and the others stand. Needs the action *read* on the sequence.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/sequences/{sequence}/evidence (the `GetSequenceEvidence` operationId).
+func (c *ClientWithResponses) GetSequenceEvidenceWithResponse(ctx context.Context, sequence SequenceInPath, reqEditors ...RequestEditorFn) (*GetSequenceEvidenceResponse, error) {
+	rsp, err := c.GetSequenceEvidence(ctx, sequence, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSequenceEvidenceResponse(rsp)
 }
 
 // ForecastSequenceWithResponse When a sequence overflows
@@ -23094,6 +23304,94 @@ func ParseAuditSequenceResponse(rsp *http.Response) (*AuditSequenceResponse, err
 			headers.XRequestID = value
 		}
 		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetSequenceEvidenceResponse parses an HTTP response from a GetSequenceEvidenceWithResponse call
+func ParseGetSequenceEvidenceResponse(rsp *http.Response) (*GetSequenceEvidenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSequenceEvidenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SequenceEvidence
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadName
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest SequenceNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest SequenceDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON410 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest SequenceUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetSequenceEvidenceResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
