@@ -76,6 +76,7 @@ type ConfirmPage struct {
 	Danger     bool
 	Button     string
 	Facts      []Fact
+	Evidence   *EvidencePanel // what speaks for it, or against; nil for nothing
 	Effects    []string
 	Typed      string // what has to be typed; "" for nothing
 	NeedReason bool

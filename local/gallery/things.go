@@ -69,20 +69,34 @@ func oneSequence(s sample) templ.Component {
 	})
 }
 
+var rebuildSteps = []string{"Evidence", "Freeze", "Sources", "Plan and confirm", "Apply", "Verify", "Resume"}
+
 func rebuild(s sample) templ.Component {
+	name := s.name("invoice-de", 1)
 	p := templates.RebuildPage{
-		Frame: s.live("Rebuild " + s.name("invoice-de", 1)), Back: templates.Link{Text: s.name("invoice-de", 1), Href: Prefix}, Failure: s.failure(),
-		Steps: marks(2, "Evidence", "Freeze", "Read the sources", "Plan", "Apply", "Verify", "Resume"),
-		Note:  s.text("The sources are being read; nothing is leased meanwhile."), Buttons: s.buttons("Apply plan", "Cancel rebuild"), Facts: s.facts(),
+		Frame: s.live("Rebuild " + name), Back: templates.Link{Text: name, Href: Prefix}, Failure: s.failure(),
+		Steps: marks(0, rebuildSteps...), Note: s.text("Its counter is lost or damaged."), Buttons: s.buttons("Begin rebuild", "Read again"),
 	}
-	if s.state == Empty {
+	switch s.state {
+	case Empty, Error, ReadOnly:
+		p.Evidence = &templates.EvidencePanel{Title: "What each source says", Sub: "the sequence is stopped", Value: "Highest number", Read: true, Failure: s.failure(), Rows: []templates.SourceRow{
+			{Name: "Counter", Unknown: true, Note: s.text("it is lost, or cannot be read"), Read: at("14:06:00"), State: templates.State{Tone: templates.ToneBad, Text: "missing"}},
+			{Name: "Highest lease", Last: s.number("910,000"), AsOf: at("14:05:12"), Read: at("14:06:00"), State: templates.State{Tone: templates.ToneGood, Text: "ok"}},
+			{Name: "High-water mark", Unknown: true, Note: "The engine did not answer.", Read: at("14:06:00"), State: templates.State{Tone: templates.ToneWarn, Text: "unreadable"}},
+			{Name: "Samples", Unknown: true, Read: at("14:06:00"), State: templates.State{Tone: templates.ToneOff, Text: "none"}},
+			{Name: "Last verification", Href: Prefix, Unknown: true, Note: "3 findings", AsOf: at("13:00:00"), State: templates.State{Tone: templates.ToneBad, Text: "done, with findings"}},
+		}}
 		return templates.Rebuild(p)
 	}
-	p.Plan = s.facts()
+	p.Steps, p.Sub = marks(3, rebuildSteps...), "begun by "+s.name("admin", 0)+", 14:06:00 UTC"
+	p.Note, p.Buttons, p.Facts, p.Plan = s.text("Look at what each source says and at the plan."), s.buttons("Apply plan", "Cancel rebuild"), s.facts(), s.facts()
 	p.Warnings = []string{s.text("The log could not be read to its end."), "101 numbers are burned."}
-	p.Sources = rows(s, func(n int) templates.SourceRow {
-		return templates.SourceRow{Name: of(n, "counter", "ledger", "high-water mark"), Last: s.number("910,000"), Note: s.text("read to its end"), Read: at("14:06:00"), Unknown: n == 0}
-	})
+	p.Sources = &templates.EvidencePanel{Title: "What each source said", Sub: "read while the sequence was frozen", Value: "Highest number", Rows: rows(s, func(n int) templates.SourceRow {
+		return templates.SourceRow{
+			Name: of(n, "Counter", "Lease ledger, highest end", "High-water mark"), Last: s.number("910,000"), Note: s.text("read to its end"), AsOf: at("14:06:00"), Unknown: n == 0,
+			State: templates.State{Tone: of(n, templates.ToneBad, templates.ToneGood), Text: of(n, "missing", "highest", "lower")},
+		}
+	})}
 	p.Log = s.log()
 	return templates.Rebuild(p)
 }

@@ -48,9 +48,10 @@ type proposal struct {
 	button string // verb and object: "Pause pool"
 	danger bool   // it destroys, or cannot be undone
 	facts  []templates.Fact
-	effect []string // what will happen, in sentences
-	typed  string   // what has to be typed; "" for nothing
-	reason bool     // a reason has to be given; else it may be
+	seen   *templates.EvidencePanel // what speaks for it, or against; nil for nothing
+	effect []string                 // what will happen, in sentences
+	typed  string                   // what has to be typed; "" for nothing
+	reason bool                     // a reason has to be given; else it may be
 	twin   templates.Call
 
 	unrecorded bool // it leaves no record in the trail, so nobody is asked for a reason
@@ -150,7 +151,7 @@ func (d *dashboard) sealed(r *http.Request, a action, p proposal) (string, error
 func (d *dashboard) confirmWith(r *http.Request, p proposal, sealed, problem string) templ.Component {
 	frame := d.frame(r, p.title)
 	return templates.Confirm(templates.ConfirmPage{
-		Frame: frame, Path: r.URL.RequestURI(), Plan: sealed, Danger: p.danger, Button: p.button, Facts: p.facts, Effects: p.effect,
+		Frame: frame, Path: r.URL.RequestURI(), Plan: sealed, Danger: p.danger, Button: p.button, Facts: p.facts, Evidence: p.seen, Effects: p.effect,
 		Typed: p.typed, Unrecorded: p.unrecorded, NeedReason: p.reason, Reason: r.PostFormValue(fieldReason), Problem: problem, Twin: p.twin, Back: p.back,
 		ReadOnly: d.readOnly,
 	})

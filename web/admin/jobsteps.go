@@ -24,6 +24,7 @@ type jobStep struct {
 	fields  []templates.Field
 	params  []string // fields that the plan has, beside the reason
 	check   func(*values)
+	seen    func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel // what speaks for it; nil where nothing does
 	make    func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error)
 	twin    func(p map[string]string, name string) (path string, body members)
 }
@@ -92,6 +93,9 @@ var jobSteps = []jobStep{
 			"What lists the free IDs is made anew of the IDs themselves, which are read one by one.",
 			"Claims are answered out of what environments have in memory, and else with pool_rebuilding, until it is done. It can be asked for again at any time.",
 			"No ID that somebody has comes back by it.",
+		},
+		seen: func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel {
+			return d.poolEvidence(r, alloc.PoolName(name))
 		},
 		make: func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error) {
 			return d.svc.RebuildPool(ctx, alloc.PoolRebuildRequest{Pool: alloc.PoolName(p.Name), Why: why, Intent: intent})
@@ -180,6 +184,9 @@ func (d *dashboard) proposeJob(r *http.Request, s jobStep) (proposal, error) {
 	}
 	if s.danger {
 		p.typed = name
+	}
+	if s.seen != nil {
+		p.seen = s.seen(d, r, name)
 	}
 	for _, key := range s.params {
 		p.params[key] = v.text(key)

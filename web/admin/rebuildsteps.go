@@ -140,6 +140,10 @@ func (d *dashboard) proposeRebuild(r *http.Request) (proposal, error) {
 		},
 		facts: []templates.Fact{{Term: "Sequence", Value: string(b.Sequence), Href: sequenceAddress(b.Sequence)}},
 	}
+	if b.Step.Ended() {
+		evidence, _, _ := d.sequenceEvidence(r, b.Sequence)
+		p.seen = &evidence
+	}
 	twin := members{}
 	for _, key := range []string{paramReported, paramMargin, paramStart, paramLimit} {
 		if v.text(key) == "" {
