@@ -129,6 +129,7 @@ type Tally struct {
 	Carried, Burned                         Count // of JobRestore
 	Findings                                Count // of JobAudit, all
 	Trail, Informing                        Count // of these, about the trail; and for information alone
+	Looked, ToLook                          Count // of JobRebuild, and JobRestore of a pool: see Progress
 }
 
 // JobInput is one received part of a job's input, kept in pieces.

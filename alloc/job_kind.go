@@ -162,5 +162,6 @@ func (t Tally) plus(u Tally) Tally {
 		Free: t.Free + u.Free, Held: t.Held + u.Held, Claimed: t.Claimed + u.Claimed, Returning: t.Returning + u.Returning, Retired: t.Retired + u.Retired,
 		Lost: t.Lost + u.Lost, Missing: t.Missing + u.Missing, Carried: t.Carried + u.Carried, Burned: t.Burned + u.Burned,
 		Findings: t.Findings + u.Findings, Trail: t.Trail + u.Trail, Informing: t.Informing + u.Informing,
+		Looked: t.Looked + u.Looked, ToLook: max(t.ToLook, u.ToLook),
 	}
 }

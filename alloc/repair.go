@@ -28,7 +28,11 @@ type PoolRebuilt struct {
 	Next  string // "" at the end: the pool is rebuilt and open
 	Met   Count  // IDs of this step
 	Tally Tally  // of them, by state; Lost is IDs that were listed and are gone, and IDs that were set back: they are retired. Missing: see RebuildPool
-	Total Count  // how many there will be in all, as far as is known; 0 for not known
+	Total Count  // how many there will be in all, where that is known; 0 for not known
+
+	// Looked is at how many IDs the step has looked, some of them for the second time: also at those that it does not meet yet. Left is how many looks there are
+	// to come after it, as far as is known. A repeat of the step says the same.
+	Looked, Left Count
 
 	// Of those that are lost the first MaxFindings of either kind; a repeat of the step says the same.
 	Gone    []ID // they were listed, and had no item

@@ -28,8 +28,8 @@ func (s *Service) rebuildStep(ctx context.Context, j Job) (doneStep, error) {
 	}
 	to.Mark = done.Next
 	to.Done += done.Met
-	to.Total = max(to.Total, done.Total)
-	to.Tally = j.Tally.plus(done.Tally)
+	to.Total = done.Total
+	to.Tally = j.Tally.plus(done.Tally).looked(done.Looked, done.Left)
 	return doneStep{to, done.Next == ""}, nil
 }
 

@@ -83,7 +83,7 @@ func TestAPoolIsRebuilt(t *testing.T) {
 	}
 	m.deliver(t)
 	got, err := m.Job(m.ctx, j.ID)
-	if want := (alloc.Tally{Free: 3, Claimed: 2, Held: 1}); err != nil || got.State != alloc.JobDone || got.Tally != want || got.Done != 6 || got.Total != 6 || got.Parts != 0 {
+	if want := (alloc.Tally{Free: 3, Claimed: 2, Held: 1, Looked: 6, ToLook: 6}); err != nil || got.State != alloc.JobDone || got.Tally != want || got.Done != 6 || got.Total != 6 || got.Parts != 0 {
 		t.Errorf("the job is %+v, %v, want it done with %+v", got, err, want)
 	}
 	wantRebuilt(t, m)

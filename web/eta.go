@@ -10,11 +10,11 @@ import (
 // ETA is when a running job ends if it goes on as it has, in whole seconds. It is told by what was done from its first step to
 // its last; ok is false where that is nothing yet, or nobody knows how much there is to do.
 func ETA(j alloc.Job) (at time.Time, ok bool) {
-	took := j.Updated.Sub(j.Started)
-	if j.State != alloc.JobRunning || j.Started.IsZero() || took <= 0 || j.Done <= 0 || j.Done >= j.Total {
+	took, p := j.Updated.Sub(j.Started), j.Progress()
+	if j.State != alloc.JobRunning || j.Started.IsZero() || took <= 0 || p.Done <= 0 || p.Done >= p.Total {
 		return time.Time{}, false
 	}
-	left := took.Seconds() * float64(j.Total-j.Done) / float64(j.Done)
+	left := took.Seconds() * float64(p.Total-p.Done) / float64(p.Done)
 	if left > alloc.JobRetention.Seconds() { // by then nobody can ask for it any more
 		return time.Time{}, false
 	}

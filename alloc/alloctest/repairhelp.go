@@ -1,6 +1,7 @@
 package alloctest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,6 +25,35 @@ func (w *world) rebuildPool(o alloc.PoolRebuildOrder) (sum alloc.PoolRebuilt, st
 	}
 	w.Fatalf("the rebuild of %q has not ended after 1000 steps", o.Pool)
 	return sum, steps
+}
+
+// knownProgress rebuilds the pool, and demands of every step that it says how far the rebuild is by then: never less than before, and nothing left at the
+// end; exact says that no step meets more than was foreseen.
+func (w *world) knownProgress(o alloc.PoolRebuildOrder, exact bool) {
+	w.Helper()
+	s := w.open()
+	var looked, met alloc.Count
+	share := 0.0
+	for range 1000 {
+		done, err := s.RebuildPool(w.Context(), o)
+		w.ok(err, "RebuildPool")
+		looked, met = looked+done.Looked, met+done.Met
+		if all := looked + done.Left; all == 0 || float64(looked)/float64(all) < share {
+			w.Errorf("%q has looked at %d of %d IDs, which is less than %.2f as before", o.Pool, looked, all, share)
+		} else {
+			share = float64(looked) / float64(all)
+		}
+		if exact && done.Total != 0 && done.Total < met {
+			w.Errorf("%q has met %d IDs of %d in all", o.Pool, met, done.Total)
+		}
+		if done.Next == "" {
+			equal(w, done.Left, 0, "IDs that are left at the end")
+			equal(w, looked >= met && met > 0, true, fmt.Sprintf("that it has looked at %d IDs and met %d", looked, met))
+			return
+		}
+		o.Step = done.Next
+	}
+	w.Errorf("the rebuild of %q does not end", o.Pool)
 }
 
 // plusRebuilt adds what another step has met.

@@ -23,6 +23,18 @@ var repairCases = []testCase{
 		equal(w, e.Head && e.Configured && len(e.Damage) == 0, true, "a whole head and no damage")
 		w.whole(m)
 	}},
+	{"a rebuild says with each step how far it is, in a pool that keeps and in one that forgets", func(w *world) {
+		for _, policy := range []alloc.Policy{alloc.PolicyKeep, alloc.PolicyForget} {
+			pool := alloc.PoolName("far-" + policy)
+			w.pool(pool, alloc.PoolConfig{Policy: policy, MaxBatch: alloc.MaxBatchLimit})
+			w.seedNew(pool, "first", someIDs(string(pool)+"-", 300))
+			for range 10 {
+				w.claim(w.open(), order(pool, 20))
+			}
+			w.settle(pool)
+			w.knownProgress(alloc.PoolRebuildOrder{Pool: pool, Job: "rebuild"}, policy == alloc.PolicyKeep)
+		}
+	}},
 	{"a rebuild leaves a paused and a draining pool as they are", func(w *world) {
 		for _, state := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDraining} {
 			pool := alloc.PoolName("p-" + state)

@@ -17,7 +17,7 @@ import (
 //	P#pool           L          lock of the sweep: keeps two apart, never trusted
 //	P#pool           M          where the pool's rebuild is, see rebuild_pool.go
 //	P#pool#series    M#step     what a step of it lists
-//	P#pool#series    T#tag#step what of that is of a batch that was not carried to its end: it stays as long as the series
+//	P#pool#series    T#tag#step what of that is of a batch that was not carried to its end: it stays for two weeks, and then all chunks tell it
 //	P#pool#series#n  C          chunk n: immutable from the tail on down, lists about 20 IDs with their generations
 //	P#pool#R         I#id#g     generation g of an ID is on its way back, or will be
 //	P#pool#R         V#hash#t   the key record with token t is given up, or was about to be
@@ -173,6 +173,12 @@ func rebuildKey(pool alloc.PoolName) Key { return Key{PK: "P#" + string(pool), S
 
 func rebuiltPageKey(pool alloc.PoolName, series, step int64) Key {
 	return Key{PK: "P#" + string(pool) + "#" + strconv.FormatInt(series, 10), SK: fmt.Sprintf("%s#%06d", skRebuild, step)}
+}
+
+// backPageKey is where a step of a rebuild that looks back keeps what it has found: apart from the pages of the scan, as a process of a version that does not look
+// back, and does the step of that number, takes those for its own.
+func backPageKey(pool alloc.PoolName, series, step int64) Key {
+	return Key{PK: rebuiltPageKey(pool, series, step).PK, SK: fmt.Sprintf("B#%06d", step)}
 }
 
 // rebuiltBatchKey is where a step of a rebuild says what it lists of the batches of a tag.

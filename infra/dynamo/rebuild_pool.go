@@ -39,6 +39,7 @@ const (
 	attrStep    = "sn" // the step that is next; 0 until the head is marked
 	attrGiven   = "ab" // the job whose rebuild was abandoned last
 	attrSize    = "tt" // how many IDs the pool had, as far as was known
+	attrExpect  = "xp" // how many of them the scan will meet: without those that the pool has forgotten
 	attrScan    = "lm" // how many items a segment reads at once
 	attrOffered = "nf" // how many of the IDs met are free or returning,
 	attrNHeld   = "nh" // held,
@@ -46,6 +47,12 @@ const (
 	attrNReturn = "nr" // returning,
 	attrNOut    = "nx" // retired, and of these
 	attrNLost   = "nl" // lost
+)
+
+// Attributes of a page, of either kind.
+const (
+	attrLooked = "lk" // IDs that the step has looked at
+	attrLeft   = "lf" // how many there were to look at after it, as far as was known
 )
 
 // What the state says of a rebuild.
@@ -73,6 +80,7 @@ type rebuilding struct {
 	met        int64 // IDs listed in both
 	counts     tally
 	size       int64
+	expect     int64
 	scan       int64
 	positions  []position
 	at         time.Time
@@ -83,7 +91,7 @@ func decodeRebuilding(pool alloc.PoolName, it Item) *rebuilding {
 	r := &rebuilding{
 		it: it, pool: pool, job: it.Str(AttrJob), phase: it.Str(AttrState), series: it.Int(AttrSeries), old: it.Int(attrOld), step: it.Int(attrStep),
 		tail: it.Int(AttrTail), base: it.Int(AttrBase), published: it.Int(AttrPublished), met: it.Int(AttrSeeded),
-		size: it.Int(attrSize), scan: it.Int(attrScan), at: fromMilli(it.Int(AttrDue)),
+		size: it.Int(attrSize), expect: it.Int(attrExpect), scan: it.Int(attrScan), at: fromMilli(it.Int(AttrDue)),
 	}
 	for i, name := range tallyAttrs {
 		r.counts[i] = it.Int(name)
@@ -107,18 +115,24 @@ func (r *rebuilding) scanned() bool {
 	return true
 }
 
-// total is how many IDs there are in all, where that is known; 0 where there are more than was known, with those that a step has met.
+// total is how many IDs will be met in all, where that is known; 0 where there are more than was known, with those that a step has met, and
+// in a pool that forgets.
 func (r *rebuilding) total(more int64) alloc.Count {
-	if r.met+more > r.size {
+	if r.met+more > r.size || r.forgets() {
 		return 0
 	}
 	return alloc.Count(r.size)
 }
 
+func (r *rebuilding) forgets() bool { return r.it.Str(AttrPolicy) == string(alloc.PolicyForget) }
+
+// toScan is how many IDs the scan is still to meet when it has met more than the state says, as far as is known.
+func (r *rebuilding) toScan(more int64) int64 { return max(0, r.expect-r.met-more) }
+
 // ended is what the last step has done. What was counted and is neither met nor listed is missing; what was forgotten is like that too.
 func (r *rebuilding) ended() alloc.PoolRebuilt {
 	done := alloc.PoolRebuilt{Total: r.total(0)}
-	if r.headItem().Str(AttrPolicy) != string(alloc.PolicyForget) {
+	if !r.forgets() {
 		done.Tally.Missing = alloc.Count(max(0, r.size-r.met))
 	}
 	return done
@@ -223,7 +237,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 			return s.repeated(ctx, r, o.Step)
 		}
 		if o.Step == "" {
-			return alloc.PoolRebuilt{Next: r.mark(), Total: r.total(0)}, nil
+			return alloc.PoolRebuilt{Next: r.mark(), Total: r.total(0), Left: alloc.Count(r.back.left() + r.toScan(0))}, nil
 		}
 		done, again, err := s.rebuildStep(ctx, r)
 		if err != nil || !again {
@@ -236,8 +250,8 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 // rebuildStep does the step that is next. again says that the rebuild has begun anew.
 func (s *Store) rebuildStep(ctx context.Context, r *rebuilding) (done alloc.PoolRebuilt, again bool, err error) {
 	if r.looksBack() {
-		err = s.backStep(ctx, r)
-		return alloc.PoolRebuilt{Next: stepMark(r.series, r.step+1), Total: r.total(0)}, false, err
+		done, err = s.backStep(ctx, r)
+		return done, false, err
 	}
 	if r.scanned() {
 		again, err = s.switchSeries(ctx, r)
@@ -263,11 +277,14 @@ func (s *Store) repeated(ctx context.Context, r *rebuilding, mark string) (alloc
 	if !ok || step >= r.step {
 		return r.ended(), nil // of a rebuild that is done, and only of that
 	}
-	it, err := s.table.Get(ctx, rebuiltPageKey(r.pool, r.series, step))
+	items, err := s.table.GetMany(ctx, []Key{rebuiltPageKey(r.pool, r.series, step), backPageKey(r.pool, r.series, step)})
 	if err != nil {
 		return alloc.PoolRebuilt{}, err
 	}
-	return decodePage(it).done(r, stepMark(r.series, step+1)), nil
+	if items[0] == nil && items[1] != nil {
+		return r.backDone(items[1], step), nil
+	}
+	return decodePage(items[0]).done(r, stepMark(r.series, step+1)), nil
 }
 
 func rebuildGiven(pool alloc.PoolName) *alloc.Error {

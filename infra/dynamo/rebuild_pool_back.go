@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"idpool/alloc"
 )
 
 // Before it scans the IDs, a rebuild looks back at the chunks below the low mark of the series that it replaces. What one of these lists, and none
@@ -30,19 +32,36 @@ const (
 	attrBackTail = "bt" // the tail of the series that is looked at
 	attrStrike   = "bs" // the chunk by which suspects are struck off next; -1 while they are gathered
 	attrSuspects = "bn" // how many there are after the last step; of a page: which
+	attrBackPage = "bp" // the step whose page has them
+	attrBackEach = "bv" // about how many IDs a chunk of the series lists
 )
 
 // lookedBack is how far a rebuild has looked back.
-type lookedBack struct{ at, end, low, tail, strike, suspects int64 }
+type lookedBack struct{ at, end, low, tail, strike, suspects, page, each int64 }
 
 func decodeBack(it Item) lookedBack {
-	return lookedBack{it.Int(attrBack), it.Int(attrBackEnd), it.Int(attrBackLow), it.Int(attrBackTail), it.Int(attrStrike), it.Int(attrSuspects)}
+	return lookedBack{
+		it.Int(attrBack), it.Int(attrBackEnd), it.Int(attrBackLow), it.Int(attrBackTail), it.Int(attrStrike), it.Int(attrSuspects), it.Int(attrBackPage), it.Int(attrBackEach),
+	}
 }
 
 func (b lookedBack) set() map[string]any {
 	return map[string]any{
 		attrBack: b.at, attrBackEnd: b.end, attrBackLow: b.low, attrBackTail: b.tail, attrStrike: b.strike, attrSuspects: b.suspects,
+		attrBackPage: b.page, attrBackEach: b.each,
 	}
+}
+
+// left is how many IDs are still to be looked at, as far as is known: those that the chunks still list that are to be looked back at, and once what lies in the
+// queue, by which suspects are struck off.
+func (b lookedBack) left() int64 {
+	switch {
+	case b.strike >= 0:
+		return b.each * (b.at - b.end + b.tail - b.strike)
+	case b.at > b.end:
+		return b.each * (b.at - b.end + b.tail - b.low)
+	}
+	return 0
 }
 
 // beginBack is where a rebuild begins to, when its mark is on the head that was read.
@@ -50,6 +69,7 @@ func beginBack(c *condition) map[string]any {
 	b := lookedBack{strike: -1}
 	if h := c.head; c.rebuild.old > 0 && h.whole() && h.series == c.rebuild.old {
 		b.at, b.end, b.low, b.tail = h.lo, -h.base, h.lo, h.tl
+		b.each = max(1, h.published/max(1, h.tl))
 	}
 	return b.set()
 }
@@ -60,43 +80,48 @@ func (r *rebuilding) looksBack() bool { return r.back.at > r.back.end || r.back.
 func (r *rebuilding) backSource() string { return r.source() + "+" }
 
 // backStep does a step of that. What it has found is put into its page, if there is none: the first one stands.
-func (s *Store) backStep(ctx context.Context, r *rebuilding) error {
-	key := rebuiltPageKey(r.pool, r.series, r.step)
-	page, err := s.table.Get(ctx, key)
+func (s *Store) backStep(ctx context.Context, r *rebuilding) (alloc.PoolRebuilt, error) {
+	page, err := s.table.Get(ctx, backPageKey(r.pool, r.series, r.step))
 	if err != nil {
-		return err
+		return alloc.PoolRebuilt{}, err
 	}
 	if page == nil {
-		if page, err = s.backPage(ctx, r, key); err != nil {
-			return err
+		if page, err = s.backPage(ctx, r); err != nil {
+			return alloc.PoolRebuilt{}, err
 		}
 	}
-	set := decodeBack(page).set()
-	set[attrSuspects] = int64(len(page.List(attrSuspects)))
+	to := decodeBack(page)
+	to.suspects, to.page = int64(len(page.List(attrSuspects))), r.step
+	set := to.set()
 	set[attrStep] = r.step + 1
-	return s.advance(ctx, r, set)
+	if err := s.advance(ctx, r, set); err != nil {
+		return alloc.PoolRebuilt{}, err
+	}
+	return r.backDone(page, r.step), nil
 }
 
-func (s *Store) backPage(ctx context.Context, r *rebuilding, key Key) (Item, error) {
-	suspects := map[string]bool{}
-	if r.back.suspects > 0 {
-		before, err := s.table.Get(ctx, rebuiltPageKey(r.pool, r.series, r.step-1))
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range before.List(attrSuspects) {
-			suspects[l] = true
-		}
+// backDone is what a step has done that has left this page.
+func (r *rebuilding) backDone(page Item, step int64) alloc.PoolRebuilt {
+	return alloc.PoolRebuilt{
+		Next: stepMark(r.series, step+1), Total: r.total(0), Looked: alloc.Count(page.Int(attrLooked)), Left: alloc.Count(page.Int(attrLeft)),
 	}
-	b := &backing{rebuilding: r, s: s, suspects: suspects, to: r.back}
+}
+
+func (s *Store) backPage(ctx context.Context, r *rebuilding) (Item, error) {
+	b := &backing{rebuilding: r, s: s, suspects: map[string]bool{}, to: r.back}
+	if err := b.knowSuspects(ctx); err != nil {
+		return nil, err
+	}
 	look := b.gather
-	if r.back.strike >= 0 {
+	if b.to.strike >= 0 {
 		look = b.strike
 	}
 	if err := look(ctx); err != nil {
 		return nil, err
 	}
-	it := item(key, Item{AttrExpires: s.now().Add(pageAge).Unix()})
+	it := item(backPageKey(r.pool, r.series, r.step), Item{
+		AttrExpires: s.now().Add(pageAge).Unix(), attrLooked: b.looked, attrLeft: b.to.left() + r.toScan(0),
+	})
 	maps.Copy(it, b.to.set())
 	it[attrSuspects] = slices.Sorted(maps.Keys(b.suspects))
 	err := s.insist(ctx, func() error { return s.table.Put(ctx, it, Absent(AttrPK)) })
@@ -112,6 +137,25 @@ type backing struct {
 	s        *Store
 	suspects map[string]bool // by their listings
 	to       lookedBack      // where the next step goes on
+	looked   int64           // IDs that the step has looked at
+}
+
+// knowSuspects reads which there are after the steps before. Where that is lost it begins at the low mark again.
+func (b *backing) knowSuspects(ctx context.Context) error {
+	if b.back.suspects == 0 {
+		return nil
+	}
+	page, err := b.s.table.Get(ctx, backPageKey(b.pool, b.series, b.back.page))
+	if err != nil {
+		return err
+	}
+	if page == nil {
+		b.to.at, b.to.strike = b.to.low, -1
+	}
+	for _, l := range page.List(attrSuspects) {
+		b.suspects[l] = true
+	}
+	return nil
 }
 
 // gather reads on down from the low mark, and gathers suspects.
@@ -137,6 +181,7 @@ func (b *backing) gather(ctx context.Context) error {
 				listed = append(listed, entry{listing: l})
 			}
 		}
+		b.looked += int64(len(listed))
 		states, err := b.s.itemsOf(ctx, b.pool, listed)
 		if err != nil {
 			return err
@@ -171,7 +216,9 @@ func (b *backing) strike(ctx context.Context) error {
 			b.to.at, b.to.strike, b.suspects = b.to.end, -1, nil
 			return nil
 		}
-		for _, l := range it.List(AttrListings) {
+		listed := it.List(AttrListings)
+		b.looked += int64(len(listed))
+		for _, l := range listed {
 			delete(b.suspects, l)
 		}
 	}

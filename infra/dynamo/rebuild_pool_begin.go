@@ -124,7 +124,7 @@ func (s *Store) beginRebuild(ctx context.Context, c *condition, o alloc.PoolRebu
 	it := item(rebuildKey(o.Pool), Item{
 		AttrJob: string(o.Job), AttrState: rebuildOn, attrOld: c.oldSeries(), AttrSeries: 0, attrStep: int64(0), attrChange: c.rebuild.it.Int(attrChange) + 1,
 		AttrTail: int64(0), AttrBase: int64(0), AttrPublished: int64(0), AttrSeeded: int64(0), attrScan: int64(scanItems), AttrDue: s.now().UnixMilli(),
-		attrSize: c.size(), attrPositions: make([]string, scanSegments),
+		attrSize: c.size(), attrExpect: c.expected(), attrPositions: make([]string, scanSegments),
 	})
 	maps.Copy(it, tally{}.in(map[string]any{}))
 	maps.Copy(it, known)
@@ -162,6 +162,18 @@ func (c *condition) size() int64 {
 		n = max(n, c.head.seeded)
 	}
 	return max(0, n)
+}
+
+// expected is how many of them have an item, as far as is known.
+func (c *condition) expected() int64 {
+	h := c.configured()
+	switch {
+	case h == nil || h.pool.Config.Policy != alloc.PolicyForget:
+		return c.size()
+	case c.head != nil && c.head.whole():
+		return max(0, c.size()-int64(c.head.level(0).Forgotten))
+	}
+	return max(0, c.sample.Int(AttrAvail))
 }
 
 // mayBegin refuses a rebuild while another is on, unless nobody carries that on any more, and one whose job has ended: who was at work on that

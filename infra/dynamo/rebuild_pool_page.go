@@ -58,6 +58,7 @@ type rebuiltPage struct {
 	counts    tally
 	size      int64 // of the pool, by which chunks are cut
 	scan      int64 // how many items a segment reads at once from now on
+	left      int64 // how many entries are still to come, as far as is known
 }
 
 func (p *rebuiltPage) item(r *rebuilding, now time.Time) Item {
@@ -68,13 +69,13 @@ func (p *rebuiltPage) item(r *rebuilding, now time.Time) Item {
 	for i, at := range p.positions {
 		positions[i] = string(at)
 	}
-	it := Item{AttrListings: texts, attrPositions: positions, attrSize: p.size, attrScan: p.scan, AttrExpires: now.Add(pageAge).Unix()}
+	it := Item{AttrListings: texts, attrPositions: positions, attrSize: p.size, attrScan: p.scan, attrLeft: p.left, AttrExpires: now.Add(pageAge).Unix()}
 	maps.Copy(it, p.counts.in(map[string]any{}))
 	return item(rebuiltPageKey(r.pool, r.series, r.step), it)
 }
 
 func decodePage(it Item) *rebuiltPage {
-	p := &rebuiltPage{size: it.Int(attrSize), scan: it.Int(attrScan)}
+	p := &rebuiltPage{size: it.Int(attrSize), scan: it.Int(attrScan), left: it.Int(attrLeft)}
 	for _, text := range it.List(AttrListings) {
 		if e, ok := parseEntry(text); ok {
 			p.entries = append(p.entries, e)
@@ -153,7 +154,7 @@ func (s *Store) putChunks(ctx context.Context, r *rebuilding, p *rebuiltPage) er
 	for i, c := range settled {
 		items = append(items, r.chunkItem(-r.base-int64(i)-1, 0, c))
 	}
-	items = append(items, p.batches(r)...)
+	items = append(items, p.batches(r, s.now())...)
 	errs := make([]error, len(items))
 	each(len(items), seedWidth, func(i int) {
 		errs[i] = s.insist(ctx, func() error { return s.table.Put(ctx, items[i], Absent(AttrPK)) })
@@ -165,7 +166,7 @@ func (s *Store) putChunks(ctx context.Context, r *rebuilding, p *rebuiltPage) er
 }
 
 // batches are the items that say what the page lists of batches that may go on; see seeding.listedByRebuild.
-func (p *rebuiltPage) batches(r *rebuilding) []Item {
+func (p *rebuiltPage) batches(r *rebuilding, now time.Time) []Item {
 	texts := map[string][]string{}
 	for _, e := range p.entries {
 		if e.kept {
@@ -174,7 +175,9 @@ func (p *rebuiltPage) batches(r *rebuilding) []Item {
 	}
 	var items []Item
 	for _, tag := range slices.Sorted(maps.Keys(texts)) {
-		items = append(items, item(rebuiltBatchKey(r.pool, r.series, tag, r.step), Item{AttrListings: texts[tag]}))
+		items = append(items, item(rebuiltBatchKey(r.pool, r.series, tag, r.step), Item{
+			AttrListings: texts[tag], AttrExpires: now.Add(pageAge).Unix(),
+		}))
 	}
 	return items
 }
@@ -210,7 +213,8 @@ func (p *rebuiltPage) after(r *rebuilding) map[string]any {
 }
 
 func (p *rebuiltPage) done(r *rebuilding, next string) alloc.PoolRebuilt {
-	done := alloc.PoolRebuilt{Next: next, Met: alloc.Count(len(p.entries)), Tally: p.counts.of(), Total: r.total(int64(len(p.entries)))}
+	met := alloc.Count(len(p.entries))
+	done := alloc.PoolRebuilt{Next: next, Met: met, Tally: p.counts.of(), Total: r.total(int64(met)), Looked: met, Left: alloc.Count(p.left)}
 	for _, e := range p.entries {
 		if e.lost && len(done.Gone) < alloc.MaxFindings {
 			done.Gone = append(done.Gone, e.id)

@@ -43,7 +43,7 @@ type stretchOf struct {
 // IDs that chunks of the old series list. All of it may be done again.
 func (s *Store) scanStretch(ctx context.Context, r *rebuilding) (*rebuiltPage, error) {
 	c := &stretchOf{
-		rebuilding: r, s: s, forgets: r.it.Str(AttrPolicy) == string(alloc.PolicyForget), batches: map[string]ofBatch{},
+		rebuilding: r, s: s, forgets: r.forgets(), batches: map[string]ofBatch{},
 		page: &rebuiltPage{positions: slices.Clone(r.positions), scan: max(1, r.scan)},
 	}
 	begun := s.now()
@@ -57,6 +57,9 @@ func (s *Store) scanStretch(ctx context.Context, r *rebuilding) (*rebuiltPage, e
 		}
 	}
 	c.page.size = max(r.size, r.met+int64(len(c.page.entries)))
+	if c.page.left = r.toScan(int64(len(c.page.entries))); done(c.page.positions) {
+		c.page.left = 0
+	}
 	return c.page, nil
 }
 

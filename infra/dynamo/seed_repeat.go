@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"time"
 
 	"idpool/alloc"
 )
@@ -100,9 +101,9 @@ func (sd *seeding) findListed(ctx context.Context) error {
 
 // listedByRebuild notes what the rebuild that has made the head's series has listed of the batch, and returns the first chunk that comes after
 // that. The rebuild has written down what it has listed of each batch that was not done when it met it. One that was done then, and goes on all the same, was
-// taken over after that: for it, all chunks are read.
+// taken over after that: for it, all chunks are read; and so they are when what was written down may have expired.
 func (sd *seeding) listedByRebuild(ctx context.Context, h *head) (from int64, err error) {
-	if sd.again || h.rebuilt < 0 {
+	if sd.again || h.rebuilt < 0 || sd.s.now().Sub(time.Unix(h.series, 0)) > pageAge-24*time.Hour { // a series is numbered by the second of its beginning, or higher
 		return -h.base, nil
 	}
 	prefix := rebuiltBatchPrefix(sd.tag)

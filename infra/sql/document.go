@@ -70,6 +70,8 @@ type (
 		Findings  alloc.Count `json:"findings,omitzero"`
 		Trail     alloc.Count `json:"trail,omitzero"`
 		Informing alloc.Count `json:"informing,omitzero"`
+		Looked    alloc.Count `json:"looked,omitzero"`
+		ToLook    alloc.Count `json:"to_look,omitzero"`
 	}
 
 	storedFormat struct {

@@ -103,7 +103,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 		}
 		_, err = t.exec(putLevel, p.number, seeded.ever, c.tally.Free, c.tally.Held, c.tally.Claimed, c.tally.Returning, c.tally.Retired,
 			seeded.ever-c.rows, o.Job, c.tally.Missing)
-		return alloc.PoolRebuilt{Met: c.rows, Tally: c.tally, Total: c.rows}, err
+		return alloc.PoolRebuilt{Met: c.rows, Tally: c.tally, Total: c.rows, Looked: c.rows}, err
 	})
 }
 

@@ -73,8 +73,10 @@ func jobRow(j alloc.Job, now time.Time) templates.JobRow {
 	}
 	if j.Total > 0 {
 		row.Done += " of " + grouped(j.Total)
-		row.Value, row.Max = strconv.FormatInt(int64(min(j.Done, j.Total)), 10), strconv.FormatInt(int64(j.Total), 10)
-		row.Percent = percent(share(j.Done, j.Total))
+	}
+	if p := j.Progress(); p.Total > 0 {
+		row.Value, row.Max = strconv.FormatInt(int64(min(p.Done, p.Total)), 10), strconv.FormatInt(int64(p.Total), 10)
+		row.Percent = percent(share(p.Done, p.Total))
 	}
 	if at, ok := web.ETA(j); ok {
 		row.Left = duration(max(0, at.Sub(now))) + " left"
@@ -150,6 +152,9 @@ func jobTally(j alloc.Job) (facts []templates.Fact) {
 		add("Claimed", t.Claimed)
 		add("Returning", t.Returning)
 		add("Retired", t.Retired)
+	}
+	if p := j.Progress(); p.Estimated && !j.State.Ended() {
+		facts = append(facts, templates.Fact{Term: "Looked at", Value: grouped(p.Done), Note: "of about " + grouped(p.Total) + " IDs, some of them twice"})
 	}
 	switch j.Kind {
 	case alloc.JobSeed, alloc.JobCheck:

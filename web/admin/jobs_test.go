@@ -112,5 +112,20 @@ func TestAJobSaysHowMuchOfItFailed(t *testing.T) {
 		if got := jobFailed(alloc.Job{Kind: kind, Tally: tally}); got != want {
 			t.Errorf("%s: got %d, want %d", kind, got, want)
 		}
+
+// A rebuild that looks back at what the queue has passed has met none of its IDs for a while: its page says all the same how far it is, and that the whole is reckoned.
+func TestARebuildThatLooksBackSaysHowFarItIs(t *testing.T) {
+	s := newSystem(t, nil, root)
+	j := alloc.Job{ID: "j", Kind: alloc.JobRebuild, Pool: "p", State: alloc.JobRunning, Total: 1000, Tally: alloc.Tally{Looked: 300, ToLook: 1200}}
+	row, facts := jobRow(j, s.clock), jobTally(j)
+	if row.Done != "0 of 1,000" || row.Value != "300" || row.Max != "1200" || row.Percent != "25.0 %" {
+		t.Errorf("the row is %+v", row)
+	}
+	if facts[0].Term != "Looked at" || facts[0].Value != "300" || !strings.Contains(facts[0].Note, "about 1,200") {
+		t.Errorf("the figures are %+v", facts)
+	}
+	j.State, j.Done = alloc.JobDone, 1000
+	if facts := jobTally(j); facts[0].Term == "Looked at" {
+		t.Errorf("the figures of one that is done are %+v", facts)
 	}
 }

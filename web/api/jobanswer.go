@@ -24,6 +24,7 @@ type jobAnswer struct {
 	ETA     time.Time      `json:"eta,omitzero"`   // absent where it cannot be told
 	Done    alloc.Count    `json:"done"`           // entries or IDs
 	Total   alloc.Count    `json:"total,omitzero"` // what done is at the end; absent where that is not known
+	Way     *progress      `json:"progress,omitempty"`
 	Tally   any            `json:"tally,omitempty"`
 	Input   *inputAnswer   `json:"input,omitempty"` // of a seeding
 	Parts   int            `json:"parts"`           // of the result that can be read, from 0; all of them once it is done
@@ -32,6 +33,13 @@ type jobAnswer struct {
 	Trail   string         `json:"trail_verdict,omitzero"`
 	End     *trailEnd      `json:"trail_end,omitempty"`
 	Log     []eventAnswer  `json:"log"`
+}
+
+// progress is how far a job is that looks at some IDs twice.
+type progress struct {
+	Done      alloc.Count `json:"done"`
+	Total     alloc.Count `json:"total"`
+	Estimated bool        `json:"estimated"`
 }
 
 // specAnswer is what else the job was asked for.
@@ -152,6 +160,9 @@ func newJobAnswer(j alloc.Job) jobAnswer {
 	}
 	if end := j.Spec.Verified; end.Month != "" {
 		a.End = &trailEnd{Month: end.Month, Position: alloc.Number(end.Last), Hash: end.Hash}
+	}
+	if p := j.Progress(); j.Tally.ToLook > 0 {
+		a.Way = &progress{p.Done, p.Total, p.Estimated}
 	}
 	if at, ok := web.ETA(j); ok {
 		a.ETA = utc(at)

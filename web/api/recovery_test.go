@@ -17,6 +17,10 @@ type recoveryJob struct {
 	Trail                                                          string `json:"trail_verdict"`
 
 	Sample, Done, Parts int
+	Progress            *struct {
+		Done, Total int
+		Estimated   bool
+	}
 	AtMost              int `json:"at_most"`
 	Tally               map[string]int
 	Input               *struct{ Parts, Lines int }
@@ -91,6 +95,9 @@ func TestAPoolIsRebuilt(t *testing.T) {
 	want := map[string]int{"free": 3, "held": 2, "claimed": 0, "returning": 0, "retired": 0, "lost": 0}
 	if diff := cmp.Diff(want, done.Tally); diff != "" || done.Kind != "rebuild" || done.Pool != "p" || done.Parts != 0 {
 		t.Errorf("%+v, its tally (-want +got):\n%s", done, diff)
+	}
+	if p := done.Progress; p == nil || p.Done != 5 || p.Total != 5 || p.Estimated {
+		t.Errorf("its progress is %+v, want 5 of 5", p)
 	}
 	if e := look(); !e.Head || len(e.Damage) != 0 {
 		t.Errorf("rebuilt: %+v", e)

@@ -1031,6 +1031,18 @@ type Job struct {
 	// Examples: vouchers
 	Pool *Name `json:"pool,omitempty"`
 
+	// Progress Of a rebuild or a restore of a pool, once something of it is known: how far it is by the IDs that it looks at, some of them twice. `done` never falls. Absent of other jobs: theirs is by `done` and `total`.
+	Progress *struct {
+		// Done How many it has looked at.
+		Done int64 `json:"done"`
+
+		// Estimated Whether `total` is an estimate, which may change. It is none once the job is done.
+		Estimated bool `json:"estimated"`
+
+		// Total How many there are to be looked at in all.
+		Total int64 `json:"total"`
+	} `json:"progress,omitempty"`
+
 	// Sample Of an audit: how many in 100 of the IDs or leases it looks at.
 	Sample *int `json:"sample,omitempty"`
 
@@ -2158,6 +2170,18 @@ type ReceivedJob struct {
 	//
 	// Examples: vouchers
 	Pool *Name `json:"pool,omitempty"`
+
+	// Progress Of a rebuild or a restore of a pool, once something of it is known: how far it is by the IDs that it looks at, some of them twice. `done` never falls. Absent of other jobs: theirs is by `done` and `total`.
+	Progress *struct {
+		// Done How many it has looked at.
+		Done int64 `json:"done"`
+
+		// Estimated Whether `total` is an estimate, which may change. It is none once the job is done.
+		Estimated bool `json:"estimated"`
+
+		// Total How many there are to be looked at in all.
+		Total int64 `json:"total"`
+	} `json:"progress,omitempty"`
 
 	// Sample Of an audit: how many in 100 of the IDs or leases it looks at.
 	Sample *int `json:"sample,omitempty"`
