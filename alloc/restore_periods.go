@@ -63,9 +63,21 @@ func (s *Service) closePeriods(ctx context.Context, j Job, p Pool) (c forwarded,
 		}
 	}
 	if len(closed) > 0 {
-		c.notes = []string{"made and paused, as they may have been used after the point: " + strings.Join(closed, ", ")}
+		c.notes = []string{closedNote(base.Name, closed)}
 	}
 	return c, nil
+}
+
+// namedClosed is how many counters the note of a job names. The trail has a record of each.
+const namedClosed = 5
+
+// closedNote says which counters were closed: of many how many there are, the first of them, and where the others are named.
+func closedNote(base SequenceName, closed []string) string {
+	some := strings.Join(closed[:min(namedClosed, len(closed))], ", ")
+	if more := len(closed) - namedClosed; more > 0 {
+		some += fmt.Sprintf(" and %d more; the trail has a record of each, and the list of sequences has them as %s.…, paused", more, base)
+	}
+	return fmt.Sprintf("%s of a period made and paused, as they may have been used after the point: %s", several(len(closed), "counter", "counters"), some)
 }
 
 // pausedBase is the sequence whose periods are counted; the zero Sequence where nothing can count them. Nobody may make their counters meanwhile.
@@ -82,14 +94,15 @@ func (s *Service) pausedBase(ctx context.Context, name SequenceName) (Sequence, 
 	return q, err
 }
 
-// closePeriod makes and pauses the counter of a period that the backup has not. One that was made since the point and was never rebuilt is paused too.
+// closePeriod makes the counter of a period that the backup has not, paused from its first moment on: whatever cuts the restore off, nobody leases of it. One that was
+// made since the point, and was never rebuilt, is paused too.
 func (s *Service) closePeriod(ctx context.Context, j Job, base Sequence, name SequenceName) (did bool, err error) {
 	q, err := s.store.Sequence(ctx, name)
 	if Is(err, CodeSequenceNotFound) {
 		config := base.Config
-		config.PeriodOf = base.Name
+		config.PeriodOf, config.BornPaused = base.Name, true
 		if q, did, err = s.store.CreateSequence(ctx, name, config); err == nil {
-			err = s.noteClosed(ctx, name, "create", fmt.Sprintf("%s; by the restore %s", config.words(), j.ID))
+			err = s.noteClosed(ctx, name, "create", fmt.Sprintf("%s; paused; by the restore %s", config.words(), j.ID))
 		}
 	}
 	if Is(err, CodeSequenceExists) || Is(err, CodeSequenceStopped) || Is(err, CodeSequenceDeleted) { // there is one, or was: nobody makes it anew

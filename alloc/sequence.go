@@ -60,6 +60,19 @@ type SequenceConfig struct {
 	// fixed at creation, and not for clients to set. Generators take numbers of no other counter of a period: who made it
 	// else has not agreed to that.
 	PeriodOf SequenceName
+
+	// BornPaused makes the sequence paused, in the same write. It says how it is to be made and is not kept, and is not for clients to set.
+	BornPaused bool
+}
+
+// Birth is what is kept of the configuration of a sequence that is made, and the state in which it is: every Store calls it.
+func (c SequenceConfig) Birth() (kept SequenceConfig, born SequenceState) {
+	born = SequenceActive
+	if c.BornPaused {
+		born = SequencePaused
+	}
+	c.BornPaused = false
+	return c, born
 }
 
 // Sequence is a sequence as stored.

@@ -153,7 +153,8 @@ type Claims interface {
 
 // Sequences is what hands out numbers.
 type Sequences interface {
-	// CreateSequence is to sequences what CreatePool is to pools. Epoch 1, Next = Start. CodeSequenceExists,
+	// CreateSequence is to sequences what CreatePool is to pools. Epoch 1, Next = Start; active, or paused from its first moment on, as SequenceConfig.Birth
+	// says. One that is there already stays in its state. CodeSequenceExists,
 	// CodeSequenceDeleted; CodeSequenceStopped where the sequence was made before and its counter is lost.
 	CreateSequence(ctx context.Context, name SequenceName, config SequenceConfig) (s Sequence, created bool, err error)
 

@@ -52,7 +52,7 @@ func (m *Model) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (done
 			return alloc.Errorf(alloc.CodeInvalidConfig, "the configuration of the pool %q is lost; say which policy it has", o.Pool)
 		case o.Step == "":
 			p.rebuilding = o.Job
-			done = alloc.PoolRebuilt{Next: workStep, Total: p.size()}
+			done = alloc.PoolRebuilt{Next: workStep, Total: p.size(), Left: p.size()}
 		default:
 			done = p.rebuild(o, m.now())
 		}
@@ -66,7 +66,7 @@ func (p *modelPool) size() alloc.Count { return alloc.Count(len(p.ids) + len(p.g
 
 // rebuild lists whatever is free, and knows again what is gone.
 func (p *modelPool) rebuild(o alloc.PoolRebuildOrder, now time.Time) (done alloc.PoolRebuilt) {
-	done.Met, done.Total = p.size(), p.size()
+	done.Met, done.Total, done.Looked = p.size(), p.size(), p.size()
 	if p.lost && p.uncopied {
 		p.Pool = alloc.Pool{
 			Name: o.Pool, State: alloc.PoolActive, Version: 1, Created: now,

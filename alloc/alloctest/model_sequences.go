@@ -46,10 +46,11 @@ func (d *modelData) sequence(name alloc.SequenceName) (*modelSequence, error) {
 
 // CreateSequence implements alloc.Sequences.
 func (m *Model) CreateSequence(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig) (made alloc.Sequence, created bool, err error) {
+	config, born := config.Birth()
 	err = m.step(ctx, func(d *modelData) error {
 		if d.sequences[name] == nil {
 			q := &modelSequence{copied: 1, Sequence: alloc.Sequence{
-				Name: name, Config: config, State: alloc.SequenceActive, Version: 1, Epoch: 1, Next: config.Start, Created: m.now(),
+				Name: name, Config: config, State: born, Version: 1, Epoch: 1, Next: config.Start, Created: m.now(),
 			}}
 			d.sequences[name], made, created = q, q.Sequence, true
 			return nil

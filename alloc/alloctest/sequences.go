@@ -98,6 +98,25 @@ var sequenceCases = []testCase{
 		_, err = s.Leases(ctx, "s", alloc.MaxNumber+1, 10)
 		w.want(err, alloc.CodeSequenceNotFound, "Leases")
 	}},
+	{"a sequence may be made paused, which is no part of its configuration, and one that is there stays in its state", func(w *world) {
+		config := alloc.SequenceConfig{PeriodOf: "base", BornPaused: true}.WithDefaults()
+		for i := range 2 {
+			q, created, err := w.open().CreateSequence(w.Context(), "s", config)
+			w.ok(err, "CreateSequence")
+			equal(w, created, i == 0, "whether it was made")
+			equal(w, q.State, alloc.SequencePaused, "state")
+			equal(w, q.Config.BornPaused, false, "BornPaused of what is kept")
+		}
+		_, err := w.open().Lease(w.Context(), alloc.LeaseOrder{Sequence: "s", Count: 1, By: "shop"})
+		w.want(err, alloc.CodeSequencePaused, "Lease of one that was made paused")
+		_, err = w.open().SetSequenceState(w.Context(), "s", 0, alloc.SequenceActive)
+		w.ok(err, "SetSequenceState")
+		q, _, err := w.open().CreateSequence(w.Context(), "s", config)
+		w.ok(err, "CreateSequence of one that is there")
+		equal(w, q.State, alloc.SequenceActive, "state")
+		kept := alloc.SequenceConfig{PeriodOf: "base"}.WithDefaults()
+		equal(w, q.Config, kept, "configuration")
+	}},
 	{"a sequence is found at once by a process that missed it a moment ago", func(w *world) {
 		s := w.open()
 		w.refuseLease(s, leaseOrder("s", 1), alloc.CodeSequenceNotFound, "Lease")

@@ -20,6 +20,7 @@ func sequenceBusy(name alloc.SequenceName) error {
 // CreateSequence implements alloc.Sequences.
 func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig) (alloc.Sequence, bool, error) {
 	now := s.now()
+	config, born := config.Birth()
 	entry := item(sequenceEntry(name), Item{"mark": markCreating, "born": now.UnixNano()})
 	mark := markCreating
 	if err := s.table.Put(ctx, entry, Absent("pk")); err != nil {
@@ -36,11 +37,11 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 		}
 		return asCreated(h, config)
 	}
-	return s.createHead(ctx, name, config, now)
+	return s.createHead(ctx, name, config, born, now)
 }
 
 // createHead makes the head, or finds that somebody else has: of several creators at once the first head decides.
-func (s *Store) createHead(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig, now time.Time) (alloc.Sequence, bool, error) {
+func (s *Store) createHead(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig, born alloc.SequenceState, now time.Time) (alloc.Sequence, bool, error) {
 	used, err := s.hasUsed(ctx, name)
 	if err != nil {
 		return alloc.Sequence{}, false, err
@@ -48,7 +49,7 @@ func (s *Store) createHead(ctx context.Context, name alloc.SequenceName, config 
 	var h *sequenceHead
 	var created bool
 	if !used {
-		h, created, err = s.putHead(ctx, name, config, now)
+		h, created, err = s.putHead(ctx, name, newHead(name, config, born, now))
 	} else if h, err = s.sequenceHead(ctx, name); alloc.Is(err, alloc.CodeSequenceNotFound) {
 		// The creation was cut off after its head, and that was lost since. A new counter would begin at numbers that
 		// have left the house.
@@ -79,8 +80,7 @@ func (s *Store) hasUsed(ctx context.Context, name alloc.SequenceName) (bool, err
 }
 
 // putHead returns the head that is there in the end; created says that it is this call's.
-func (s *Store) putHead(ctx context.Context, name alloc.SequenceName, config alloc.SequenceConfig, now time.Time) (h *sequenceHead, created bool, err error) {
-	it := newHead(name, config, now)
+func (s *Store) putHead(ctx context.Context, name alloc.SequenceName, it Item) (h *sequenceHead, created bool, err error) {
 	err = s.table.Put(ctx, it, Absent("pk"))
 	created = true
 	if failed, ok := errors.AsType[*ConditionFailed](err); ok {

@@ -49,9 +49,9 @@ const noMark int64 = -1
 func sequenceKey(name alloc.SequenceName) Key { return Key{PK: "S#" + string(name), SK: skHead} }
 
 // newHead is the item of a sequence that has leased nothing.
-func newHead(name alloc.SequenceName, c alloc.SequenceConfig, now time.Time) Item {
+func newHead(name alloc.SequenceName, c alloc.SequenceConfig, born alloc.SequenceState, now time.Time) Item {
 	it := item(sequenceKey(name), Item{
-		"last": int64(c.Start) - 1, "ep": int64(1), "st": string(alloc.SequenceActive), "ver": int64(1), "born": now.UnixNano(),
+		"last": int64(c.Start) - 1, "ep": int64(1), "st": string(born), "ver": int64(1), "born": now.UnixNano(),
 		"t": string(alloc.NewToken()),
 	})
 	maps.Copy(it, wholeConfigAttrs(c))

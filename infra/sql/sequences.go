@@ -115,11 +115,12 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 		sequence alloc.Sequence
 		created  bool
 	}
+	config, born := config.Birth()
 	a, err := write(ctx, s.writer, func(t *tx) (answer, error) {
 		q, err := t.sequence(name)
 		switch {
 		case alloc.Is(err, alloc.CodeSequenceNotFound):
-			q, err = t.makeSequence(name, config, s.clock())
+			q, err = t.makeSequence(name, config, born, s.clock())
 			return answer{q.Sequence, true}, err
 		case err != nil:
 			return answer{}, err
@@ -140,9 +141,9 @@ func (s *Store) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 }
 
 // makeSequence makes a sequence of a name that is unused.
-func (t *tx) makeSequence(name alloc.SequenceName, config alloc.SequenceConfig, now time.Time) (sequenceRow, error) {
+func (t *tx) makeSequence(name alloc.SequenceName, config alloc.SequenceConfig, born alloc.SequenceState, now time.Time) (sequenceRow, error) {
 	_, err := t.exec(insertSequence, name, config.Description, config.Start, config.StartAtZero, config.Limit, config.MaxLease, config.Segment,
-		config.RequireKey, config.PeriodOf, config.AutoRebuild, config.ResumeShare, alloc.SequenceActive, instant(now))
+		config.RequireKey, config.PeriodOf, config.AutoRebuild, config.ResumeShare, born, instant(now))
 	if err != nil {
 		return sequenceRow{}, err
 	}
