@@ -112,6 +112,8 @@ func TestAJobSaysHowMuchOfItFailed(t *testing.T) {
 		if got := jobFailed(alloc.Job{Kind: kind, Tally: tally}); got != want {
 			t.Errorf("%s: got %d, want %d", kind, got, want)
 		}
+	}
+}
 
 // A rebuild that looks back at what the queue has passed has met none of its IDs for a while: its page says all the same how far it is, and that the whole is reckoned.
 func TestARebuildThatLooksBackSaysHowFarItIs(t *testing.T) {

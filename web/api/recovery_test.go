@@ -21,9 +21,9 @@ type recoveryJob struct {
 		Done, Total int
 		Estimated   bool
 	}
-	AtMost              int `json:"at_most"`
-	Tally               map[string]int
-	Input               *struct{ Parts, Lines int }
+	AtMost int `json:"at_most"`
+	Tally  map[string]int
+	Input  *struct{ Parts, Lines int }
 }
 
 // ended lets the schedule work until the job has ended.
