@@ -160,8 +160,11 @@ func TestPoolsByTheBoardKnowWhatHasHappenedSince(t *testing.T) {
 	w.tend(t)
 	w.pool(t, "new", 0, alloc.PoolConfig{})
 	ctx := asAdmin(t.Context())
-	for name, to := range map[alloc.PoolName]alloc.PoolState{"p-0000": alloc.PoolDeleted, "p-0002": alloc.PoolPaused} {
-		if _, err := w.svc.SetPoolState(ctx, name, 0, to); err != nil {
+	for _, c := range []struct {
+		name alloc.PoolName
+		to   alloc.PoolState
+	}{{"p-0000", alloc.PoolPaused}, {"p-0000", alloc.PoolDeleted}, {"p-0002", alloc.PoolPaused}} {
+		if _, err := w.svc.SetPoolState(ctx, c.name, 0, c.to); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -48,7 +48,9 @@ const (
 	CodeSequenceExhausted Code = "sequence_exhausted" // fewer numbers left than asked for; nothing was taken
 	CodePoolPaused        Code = "pool_paused"        // claims are refused until somebody resumes the pool
 	CodePoolDraining      Code = "pool_draining"      // seeding is refused; claims go on
+	CodePoolActive        Code = "pool_active"        // it serves claims, and is paused or drained before it is deleted
 	CodeSequencePaused    Code = "sequence_paused"
+	CodeSequenceActive    Code = "sequence_active" // it serves leases, and is paused before it is deleted
 
 	CodePoolRebuilding  Code = "pool_rebuilding"  // a rebuild is on; soon over
 	CodePoolDamaged     Code = "pool_damaged"     // its head is lost; rebuild it

@@ -79,7 +79,7 @@ func (s *Service) readablePool(ctx context.Context, name PoolName) (Pool, error)
 	if err != nil {
 		return Pool{}, err
 	}
-	return p, p.CheckTo(p.State)
+	return p, p.CheckThere()
 }
 
 // poolBurns looks at how fast the pool was used.

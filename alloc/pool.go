@@ -161,9 +161,21 @@ func (p Pool) CheckSeed() error {
 	return nil
 }
 
-// CheckTo is the one rule for changes of state: anything but from deleted, to whatever state, deleted included. A change
-// of another pool to its present state is allowed and changes nothing.
-func (p Pool) CheckTo(PoolState) error {
+// CheckTo is the one rule for changes of state: anything but from deleted, to whatever state, deleted included, and
+// but for the deletion of a pool that is active: what cannot be undone takes two steps, of which the first can. A change of another pool
+// to its present state is allowed and changes nothing.
+func (p Pool) CheckTo(to PoolState) error {
+	if err := p.CheckThere(); err != nil {
+		return err
+	}
+	if to == PoolDeleted && p.State == PoolActive {
+		return Errorf(CodePoolActive, "the pool %q serves claims; pause or drain it first, and delete it once nobody misses it", p.Name)
+	}
+	return nil
+}
+
+// CheckThere refuses a pool that was deleted.
+func (p Pool) CheckThere() error {
 	if p.State == PoolDeleted {
 		return p.deleted()
 	}

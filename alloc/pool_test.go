@@ -80,13 +80,13 @@ func TestPoolStates(t *testing.T) {
 		return alloc.Pool{Name: "vouchers", State: s, Config: alloc.PoolConfig{}.WithDefaults()}
 	}
 	for _, c := range []struct {
-		state             alloc.PoolState
-		claim, seed, move alloc.Code
+		state                   alloc.PoolState
+		claim, seed, move, gone alloc.Code
 	}{
-		{alloc.PoolActive, "", "", ""},
-		{alloc.PoolPaused, alloc.CodePoolPaused, "", ""},
-		{alloc.PoolDraining, "", alloc.CodePoolDraining, ""},
-		{alloc.PoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted},
+		{alloc.PoolActive, "", "", "", alloc.CodePoolActive},
+		{alloc.PoolPaused, alloc.CodePoolPaused, "", "", ""},
+		{alloc.PoolDraining, "", alloc.CodePoolDraining, "", ""},
+		{alloc.PoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted, alloc.CodePoolDeleted},
 	} {
 		p := pool(c.state)
 		if got := alloc.CodeOf(p.CheckClaim(alloc.ClaimOrder{Count: 1})); got != c.claim {
@@ -97,6 +97,9 @@ func TestPoolStates(t *testing.T) {
 		}
 		if got := alloc.CodeOf(p.CheckTo(alloc.PoolActive)); got != c.move {
 			t.Errorf("resuming a pool that is %s: got %q, want %q", c.state, got, c.move)
+		}
+		if got := alloc.CodeOf(p.CheckTo(alloc.PoolDeleted)); got != c.gone {
+			t.Errorf("deleting a pool that is %s: got %q, want %q", c.state, got, c.gone)
 		}
 	}
 	for _, n := range []alloc.Count{0, -1, math.MinInt64, alloc.DefaultMaxBatch + 1, math.MaxInt64} { // C22

@@ -208,6 +208,11 @@ func TestADeletedSequenceIsNotRebuilt(t *testing.T) {
 		}
 		if after == alloc.RebuildResuming {
 			w.resume(1, alloc.RebuildResuming)
+			_, err := w.SetSequenceState(w.ctx, orders, 0, alloc.SequenceDeleted)
+			wantCode(t, err, alloc.CodeSequenceActive)
+			if _, err := w.SetSequenceState(w.ctx, orders, 0, alloc.SequencePaused); err != nil {
+				t.Fatal(err)
+			}
 		}
 		must(t, w.model.SetSequenceState, orders, alloc.SequenceDeleted)
 		_, err := w.PlanRebuild(w.ctx, alloc.RebuildRequest{Sequence: orders})

@@ -42,9 +42,9 @@ func TestNextHoldsWithThisProcessesOwnPauseAtOnce(t *testing.T) {
 			s, l := newLane(t, alloc.SequenceConfig{Segment: 10})
 			wantNext(t, s, 1)
 			set := func(to alloc.SequenceState) {
-				if _, err := s.SetSequenceState(asAdmin(t.Context()), "orders", 0, to); err != nil {
-					t.Fatal(err)
-				}
+				must(t, func(ctx context.Context, n alloc.SequenceName, v alloc.Version, to alloc.SequenceState) (alloc.Sequence, error) {
+					return s.SetSequenceState(asAdmin(ctx), n, v, to)
+				}, "orders", to)
 			}
 			set(to)
 			_, err := next(t.Context(), s, 1)

@@ -102,9 +102,7 @@ func wantLeases(t testing.TB, l *lane, want ...alloc.Count) {
 
 func pause(t testing.TB, l *lane, to alloc.SequenceState) {
 	t.Helper()
-	if _, err := l.SetSequenceState(t.Context(), "orders", 0, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.SetSequenceState, alloc.SequenceName("orders"), to)
 }
 
 // C21: step 10, 500 callers at once.

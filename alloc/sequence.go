@@ -258,20 +258,30 @@ func (s Sequence) Remaining() Count {
 	return Count(min(left, math.MaxInt64))
 }
 
-// CheckTo is the one rule for changes of state by an administrator: not from deleted, to whatever state, and from stopped,
-// frozen and resuming (which a rebuild ends) to deleted only. A change of another sequence to its present state is allowed and changes
-// nothing.
+// CheckTo is the one rule for changes of state by an administrator: not from deleted, to whatever state, and from stopped
+// and frozen (which a rebuild ends) to deleted only; one that serves anybody, active or resuming, is paused before it is deleted. A change of
+// another sequence to its present state is allowed and changes nothing.
 func (s Sequence) CheckTo(to SequenceState) error {
-	if s.State == SequenceDeleted {
-		return s.deleted()
+	if err := s.CheckThere(); err != nil {
+		return err
 	}
 	switch {
+	case to == SequenceDeleted && (s.State == SequenceActive || s.State == SequenceResuming):
+		return Errorf(CodeSequenceActive, "the sequence %q serves leases; pause it first, and delete it once nobody misses it", s.Name)
 	case to == SequenceDeleted:
 		return nil
 	case s.State == SequenceStopped:
 		return s.stopped()
 	case s.State == SequenceFrozen, s.State == SequenceResuming:
 		return Errorf(CodeSequenceRebuilding, "the sequence %q is being rebuilt; resume it, or cancel it, by its rebuild", s.Name)
+	}
+	return nil
+}
+
+// CheckThere refuses a sequence that was deleted.
+func (s Sequence) CheckThere() error {
+	if s.State == SequenceDeleted {
+		return s.deleted()
 	}
 	return nil
 }

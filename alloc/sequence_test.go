@@ -174,7 +174,10 @@ func TestCheckLeaseOfKeysAndRefusals(t *testing.T) {
 func TestSequenceCheckTo(t *testing.T) {
 	all := []alloc.SequenceState{alloc.SequenceActive, alloc.SequencePaused, alloc.SequenceDeleted}
 	for _, to := range all {
-		if err := (alloc.Sequence{State: alloc.SequenceActive}).CheckTo(to); err != nil {
+		if err := (alloc.Sequence{State: alloc.SequencePaused}).CheckTo(to); err != nil {
+			t.Errorf("from paused to %s: %v", to, err)
+		}
+		if err := (alloc.Sequence{State: alloc.SequenceActive}).CheckTo(to); (to == alloc.SequenceDeleted) != alloc.Is(err, alloc.CodeSequenceActive) {
 			t.Errorf("from active to %s: %v", to, err)
 		}
 		wantCode(t, alloc.Sequence{State: alloc.SequenceDeleted}.CheckTo(to), alloc.CodeSequenceDeleted)
@@ -186,5 +189,9 @@ func TestSequenceCheckTo(t *testing.T) {
 			continue
 		}
 		wantCode(t, err, alloc.CodeSequenceStopped)
+	}
+	wantCode(t, alloc.Sequence{State: alloc.SequenceResuming}.CheckTo(alloc.SequenceDeleted), alloc.CodeSequenceActive)
+	if err := (alloc.Sequence{State: alloc.SequenceFrozen}).CheckTo(alloc.SequenceDeleted); err != nil {
+		t.Errorf("a frozen sequence cannot be deleted: %v", err)
 	}
 }

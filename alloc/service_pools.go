@@ -33,7 +33,8 @@ func (s *Service) ChangePool(ctx context.Context, name PoolName, from Version, c
 var poolVerbs = map[PoolState]string{PoolActive: "resume", PoolPaused: "pause", PoolDraining: "drain", PoolDeleted: "delete"}
 
 // SetPoolState pauses, resumes (PoolActive), drains or deletes a pool that is at version from (0: whatever it is at). Needs
-// ActionOperate to pause and resume, but ActionManage where that ends a drain, and for all else.
+// ActionOperate to pause and resume, but ActionManage where that ends a drain, and for all else. CodePoolActive where an active one is to be deleted:
+// it is paused or drained first.
 func (s *Service) SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error) {
 	return setState(ctx, s, aPool, name, from, to, poolVerbs, s.store.Pool, func(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error) {
 		if _, err := s.permit(ctx, ActionManage, string(name)); err != nil {
@@ -72,7 +73,7 @@ func (s *Service) Pool(ctx context.Context, name PoolName) (PoolStatus, error) {
 	if err != nil {
 		return PoolStatus{}, err
 	}
-	if err := p.CheckTo(p.State); err != nil {
+	if err := p.CheckThere(); err != nil {
 		return PoolStatus{}, err
 	}
 	return s.status(ctx, p, true), nil

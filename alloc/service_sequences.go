@@ -37,7 +37,7 @@ var sequenceVerbs = map[SequenceState]string{SequenceActive: "resume", SequenceP
 
 // SetSequenceState pauses, resumes (SequenceActive) or deletes a sequence. It holds for Next in this process at once, in
 // others within 30 seconds. Pausing ends a rebuild that was verified: nobody is served, and when the sequence is resumed all are, whoever may do that. Needs
-// ActionOperate to pause and resume, and ActionManage to delete.
+// ActionOperate to pause and resume, and ActionManage to delete. CodeSequenceActive where one that serves is to be deleted: it is paused first.
 func (s *Service) SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {
 	return setState(ctx, s, aSequence, name, from, to, sequenceVerbs, s.store.Sequence,
 		func(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error) {

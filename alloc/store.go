@@ -53,8 +53,8 @@ type Pools interface {
 	// environment within 30 seconds.
 	ChangePool(ctx context.Context, name PoolName, from Version, config PoolConfig) (Pool, error)
 
-	// SetPoolState moves the pool to the state if Pool.CheckTo allows it and the pool is at version from (0: whatever it
-	// is at; CodeVersionMismatch with Current). To the present state: changes nothing, but for a deleted pool, which is
+	// SetPoolState moves the pool to the state if Pool.CheckTo allows it from the state that it is in at that moment (CodePoolActive where
+	// an active one is to be deleted) and the pool is at version from (0: whatever it is at; CodeVersionMismatch with Current). To the present state: changes nothing, but for a deleted pool, which is
 	// CodePoolDeleted whatever is asked for, its deletion again included. It takes effect in every environment within 30
 	// seconds; a claim in flight ends cleanly either way. Version stays. CodePoolNotFound.
 	SetPoolState(ctx context.Context, name PoolName, from Version, to PoolState) (Pool, error)
@@ -166,7 +166,7 @@ type Sequences interface {
 	// position. It never moves the position. CodeSequenceStopped where the counter is lost.
 	ChangeSequence(ctx context.Context, name SequenceName, from Version, config SequenceConfig) (Sequence, error)
 
-	// SetSequenceState is to sequences what SetPoolState is to pools, with Sequence.CheckTo: a deleted one is
+	// SetSequenceState is to sequences what SetPoolState is to pools, with Sequence.CheckTo: one that serves is not deleted (CodeSequenceActive), and a deleted one is
 	// CodeSequenceDeleted whatever is asked for. Where the counter is lost it is CodeSequenceStopped, its deletion too.
 	SetSequenceState(ctx context.Context, name SequenceName, from Version, to SequenceState) (Sequence, error)
 

@@ -167,6 +167,7 @@ func TestARecordSaysWhatItWasBefore(t *testing.T) {
 			_, err := s.ChangePool(ctx, "team-a.new", 1, alloc.PoolConfig{Description: "two"})
 			return err
 		},
+		func() error { _, err := s.SetPoolState(ctx, "team-a.new", 0, alloc.PoolDraining); return err },
 		func() error { _, err := s.SetPoolState(ctx, "team-a.new", 0, alloc.PoolDeleted); return err },
 		func() error { _, err := s.SetSequenceState(ctx, sequence, 0, alloc.SequencePaused); return err },
 		func() error {
@@ -186,7 +187,8 @@ func TestARecordSaysWhatItWasBefore(t *testing.T) {
 	want := []said{
 		{"pool.audit", "quarterly", "", ""},
 		{"sequence.pause", "", "active" + words, "paused" + words},
-		{"pool.delete", "", "active, version 2" + two, "deleted, version 2" + two},
+		{"pool.delete", "", "draining, version 2" + two, "deleted, version 2" + two},
+		{"pool.drain", "", "active, version 2" + two, "draining, version 2" + two},
 		{"pool.change", "", "active, version 1" + one, "active, version 2" + two},
 		{"pool.create", "", "active, version 1" + one, "active, version 1" + one},
 		{"pool.create", "", "", "active, version 1" + one},

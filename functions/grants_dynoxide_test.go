@@ -164,6 +164,8 @@ func (s *system) managePools(t *testing.T) {
 	for _, step := range []string{"pause", "resume", "drain"} {
 		call(t, s.admin, 200, httpEvent("POST", path("pools/used/%s", step), ""))
 	}
+	call(t, s.admin, 409, httpEvent("DELETE", path("pools/gone"), ""))
+	call(t, s.admin, 200, httpEvent("POST", path("pools/gone/pause"), ""))
 	call(t, s.admin, 200, httpEvent("DELETE", path("pools/gone"), ""))
 	for _, p := range []string{"/v1/pools", "/v1/pools/used", "/v1/audit"} {
 		call(t, s.admin, 200, httpEvent("GET", p, ""))
@@ -181,6 +183,8 @@ func (s *system) manageSequences(t *testing.T) {
 	for _, step := range []string{"pause", "resume"} {
 		call(t, s.admin, 200, httpEvent("POST", path("sequences/numbers/%s", step), ""))
 	}
+	call(t, s.admin, 409, httpEvent("DELETE", path("sequences/gone"), ""))
+	call(t, s.admin, 200, httpEvent("POST", path("sequences/gone/pause"), ""))
 	call(t, s.admin, 200, httpEvent("DELETE", path("sequences/gone"), ""))
 	for _, p := range []string{"sequences", "sequences/numbers", "sequences/numbers/leases"} {
 		call(t, s.admin, 200, httpEvent("GET", path("%s", p), ""))

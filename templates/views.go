@@ -187,5 +187,6 @@ type ErrorPage struct {
 	Frame     Frame
 	Heading   string
 	Message   string
+	Next      []Link // what helps
 	RequestID string
 }

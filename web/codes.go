@@ -60,7 +60,9 @@ var kinds = map[alloc.Code]kind{
 	alloc.CodeSequenceExhausted: {http.StatusConflict, "Sequence exhausted"},
 	alloc.CodePoolPaused:        {http.StatusConflict, "Pool paused"},
 	alloc.CodePoolDraining:      {http.StatusConflict, "Pool draining"},
+	alloc.CodePoolActive:        {http.StatusConflict, "Pool active"},
 	alloc.CodeSequencePaused:    {http.StatusConflict, "Sequence paused"},
+	alloc.CodeSequenceActive:    {http.StatusConflict, "Sequence active"},
 
 	alloc.CodePoolRebuilding:  {http.StatusServiceUnavailable, "Pool is being rebuilt"},
 	alloc.CodePoolDamaged:     {http.StatusServiceUnavailable, "Pool damaged"},

@@ -30,6 +30,9 @@ func (w *world) readSequence(name alloc.SequenceName) alloc.Sequence {
 // setSequence changes a sequence's state and waits until every process knows.
 func (w *world) setSequence(name alloc.SequenceName, to alloc.SequenceState) {
 	w.Helper()
+	if to == alloc.SequenceDeleted && w.readSequence(name).State == alloc.SequenceActive { // it is paused before it is deleted
+		w.setSequence(name, alloc.SequencePaused)
+	}
 	q, err := w.elsewhere().SetSequenceState(w.Context(), name, 0, to)
 	w.ok(err, "SetSequenceState")
 	equal(w, q.State, to, "state that SetSequenceState answers")

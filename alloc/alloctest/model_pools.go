@@ -92,7 +92,7 @@ func (m *Model) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		if err != nil {
 			return err
 		}
-		if err := p.CheckTo(p.State); err != nil {
+		if err := p.CheckThere(); err != nil {
 			return err
 		}
 		if p.Config != config {
@@ -124,7 +124,7 @@ func (m *Model) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 		if err != nil {
 			return err
 		}
-		if err := p.CheckTo(p.State); err != nil {
+		if err := p.CheckThere(); err != nil {
 			return err
 		}
 		if repeat := p.Version == from+1 && p.Config == config; !repeat {

@@ -55,7 +55,7 @@ func (d *modelData) sequenceAsIs(name alloc.SequenceName) (*modelSequence, error
 		return nil, alloc.Errorf(alloc.CodeSequenceNotFound, "there is no sequence %q; create it first", name)
 	}
 	if q.State == alloc.SequenceDeleted {
-		return nil, q.CheckTo(alloc.SequenceDeleted)
+		return nil, q.CheckThere()
 	}
 	return q, nil
 }

@@ -39,7 +39,7 @@ func (m *Model) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (done
 			return err
 		}
 		if p.State == alloc.PoolDeleted {
-			return p.CheckTo(p.State)
+			return p.CheckThere()
 		}
 		switch {
 		case p.rebuilt == o.Job: // a step that comes late

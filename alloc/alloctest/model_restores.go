@@ -43,7 +43,7 @@ func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, point time.Time,
 			return err
 		}
 		if p.State == alloc.PoolDeleted {
-			return p.CheckTo(p.State)
+			return p.CheckThere()
 		}
 		for _, record := range taken {
 			to, outcome := p.standing(record.ID).Carry(record, point)

@@ -59,7 +59,7 @@ func (m *Model) CreateSequence(ctx context.Context, name alloc.SequenceName, con
 		if err != nil {
 			return err
 		}
-		if err := q.CheckTo(alloc.SequenceDeleted); err != nil {
+		if err := q.CheckThere(); err != nil {
 			return err
 		}
 		if q.Config != config {
@@ -91,7 +91,7 @@ func (m *Model) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 		if err != nil {
 			return err
 		}
-		if err := q.CheckTo(alloc.SequenceDeleted); err != nil {
+		if err := q.CheckThere(); err != nil {
 			return err
 		}
 		if repeat := q.Version == from+1 && q.Config == config; !repeat {

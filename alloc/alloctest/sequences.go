@@ -221,6 +221,18 @@ var sequenceCases = []testCase{
 			w.Fatalf("first number after the pause: got %d, want one above %d", next.Start, first.End)
 		}
 	}},
+	{"only a sequence that is paused is deleted", func(w *world) {
+		w.sequence("s", alloc.SequenceConfig{})
+		want := w.readSequence("s")
+		for _, from := range []alloc.Version{0, 1} {
+			_, err := w.open().SetSequenceState(w.Context(), "s", from, alloc.SequenceDeleted)
+			w.want(err, alloc.CodeSequenceActive, "SetSequenceState of an active sequence to deleted")
+			sameSequence(w, w.readSequence("s"), want)
+		}
+		w.setSequence("s", alloc.SequencePaused)
+		_, err := w.open().SetSequenceState(w.Context(), "s", 1, alloc.SequenceDeleted)
+		w.ok(err, "SetSequenceState of a paused sequence to deleted")
+	}},
 	{"C53 a deleted sequence is told apart, refuses everything, and its name is never used again", func(w *world) {
 		w.sequence("s", alloc.SequenceConfig{})
 		warm := w.open()
@@ -250,8 +262,10 @@ var sequenceCases = []testCase{
 		var got ranges
 		w.together(n+1, func(i int) {
 			if i == n {
-				if _, err := w.open().SetSequenceState(w.Context(), "s", 0, alloc.SequenceDeleted); err != nil {
-					w.Errorf("SetSequenceState beside leases: got %v, want no error", err)
+				for _, to := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequenceDeleted} {
+					if _, err := w.open().SetSequenceState(w.Context(), "s", 0, to); err != nil {
+						w.Errorf("SetSequenceState beside leases: got %v, want no error", err)
+					}
 				}
 				return
 			}
@@ -259,8 +273,8 @@ var sequenceCases = []testCase{
 			switch {
 			case err == nil:
 				got.add(r)
-			case !alloc.Is(err, alloc.CodeSequenceDeleted):
-				w.Errorf("Lease beside the deletion: got %v, want a range or sequence_deleted", err)
+			case !alloc.Is(err, alloc.CodeSequenceDeleted) && !alloc.Is(err, alloc.CodeSequencePaused):
+				w.Errorf("Lease beside the deletion: got %v, want a range, sequence_paused or sequence_deleted", err)
 			}
 		})
 		w.disjoint(got.all)

@@ -101,6 +101,24 @@ var stateCases = []testCase{
 		w.seedNew("p", "third", []alloc.ID{"late"})
 		w.claim(warm, order("p", 1))
 	}},
+	{"only a pool that is paused or drained is deleted", func(w *world) {
+		for i, first := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDraining} {
+			name := alloc.PoolName(fmt.Sprintf("p%d", i))
+			w.pool(name, alloc.PoolConfig{})
+			want := w.readPool(name)
+			for range 2 {
+				for _, from := range []alloc.Version{0, 1} {
+					_, err := w.open().SetPoolState(w.Context(), name, from, alloc.PoolDeleted)
+					w.want(err, alloc.CodePoolActive, "SetPoolState of an active pool to deleted")
+					samePool(w, w.readPool(name), want)
+				}
+				w.setState(name, first)
+				w.setState(name, alloc.PoolActive)
+			}
+			w.setState(name, first)
+			w.setState(name, alloc.PoolDeleted)
+		}
+	}},
 	{"C53 a deleted pool is told apart, refuses everything, and its name is never used again", func(w *world) {
 		w.full("p", 5)
 		warm := w.open()
@@ -130,6 +148,7 @@ var stateCases = []testCase{
 		n := w.callers()
 		w.full("p", 2*n)
 		stores := w.processes(n)
+		w.setState("p", alloc.PoolDraining)
 		var done atomic.Int64
 		w.together(n+1, func(i int) {
 			if i == n {

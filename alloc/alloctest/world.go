@@ -188,9 +188,12 @@ func (w *world) free(pool alloc.PoolName) alloc.Count {
 	return w.fixture.Census(w.TB, pool)[alloc.StateFree]
 }
 
-// setState changes a pool's state and waits until every process knows.
+// setState changes a pool's state and waits until every process knows. One that is to be deleted is drained first, if it is active.
 func (w *world) setState(pool alloc.PoolName, to alloc.PoolState) {
 	w.Helper()
+	if to == alloc.PoolDeleted && w.readPool(pool).State == alloc.PoolActive {
+		w.setState(pool, alloc.PoolDraining)
+	}
 	p, err := w.elsewhere().SetPoolState(w.Context(), pool, 0, to)
 	w.ok(err, "SetPoolState")
 	equal(w, p.State, to, "state that SetPoolState answers")

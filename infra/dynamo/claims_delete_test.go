@@ -33,6 +33,9 @@ func (b *bench) deletedAt(n int, o alloc.ClaimOrder, answered, refusals *int) (h
 	b.Helper()
 	plan := dynamotest.Nth(n, anyCall, dynamotest.Delayed)
 	admin := processAt(b.TB, b.mem, b.clock.Now)
+	if _, err := admin.SetPoolState(b.Context(), "p", 0, alloc.PoolDraining); err != nil {
+		b.Errorf("the drain before the deletion: %v", err)
+	}
 	s := b.open()
 	b.table.Plan(func(c dynamotest.Call) dynamotest.Fault {
 		if plan(c) != dynamotest.None {

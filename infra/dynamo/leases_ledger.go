@@ -173,7 +173,7 @@ func (s *Store) stop(ctx context.Context, l lease) error {
 		return err
 	}
 	if paused := h.State == alloc.SequencePaused && h.Epoch == l.epoch; !done && !paused {
-		if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
+		if err := h.CheckThere(); err != nil {
 			return err
 		}
 		if h.Epoch != l.epoch {

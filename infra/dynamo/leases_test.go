@@ -333,8 +333,10 @@ func TestAPauseAndARaisedLimitHoldAtOnceInEveryProcess(t *testing.T) {
 		_, err = other.SetSequenceState(t.Context(), "s", 0, alloc.SequenceActive)
 		refused(t, err, "")
 		lease(t, warm, order(1))
-		_, err = other.SetSequenceState(t.Context(), "s", 0, alloc.SequenceDeleted)
-		refused(t, err, "")
+		for _, to := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequenceDeleted} {
+			_, err = other.SetSequenceState(t.Context(), "s", 0, to)
+			refused(t, err, "")
+		}
 		_, err = warm.Lease(t.Context(), order(1))
 		refused(t, err, alloc.CodeSequenceDeleted)
 	})

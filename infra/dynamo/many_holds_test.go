@@ -83,8 +83,10 @@ func TestADeletedPoolWithManyHoldsFinishesWhatIsOnItsWay(t *testing.T) {
 	c := b.mem.Item(idItem(last))
 	b.mem.Set(dynamo.Item{"pk": "K#h", "sk": "K", "s": dynamo.RecordVoid, "t": "T", "v": int64(2), "fp": "f", "l": []string{}, "a": int64(1)})
 	b.mem.Set(dynamo.Item{"pk": "P#p#R", "sk": "V#h#T", dynamo.AttrReason: dynamo.ReasonVoid, "k": "h", "t": "T", "v": int64(1), "d": int64(1)})
-	if _, err := b.open().SetPoolState(t.Context(), "p", 0, alloc.PoolDeleted); err != nil {
-		t.Fatal(err)
+	for _, to := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDeleted} {
+		if _, err := b.open().SetPoolState(t.Context(), "p", 0, to); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.settle(b.open(), alloc.EventRelease, alloc.Token(c.Str(dynamo.AttrToken)), last)
 	r, err := b.open().Sweep(t.Context(), "p")

@@ -70,7 +70,7 @@ func (s *Store) createPoolHead(ctx context.Context, it Item, name alloc.PoolName
 
 // poolAsCreated answers a creation that met the pool.
 func poolAsCreated(h *head, config alloc.PoolConfig) (alloc.Pool, bool, error) {
-	if err := h.pool.CheckTo(alloc.PoolDeleted); err != nil {
+	if err := h.pool.CheckThere(); err != nil {
 		return alloc.Pool{}, false, err
 	}
 	if !h.hasConfig(config) {
@@ -96,7 +96,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 		if err != nil {
 			return alloc.Pool{}, err
 		}
-		if err := h.pool.CheckTo(h.pool.State); err != nil {
+		if err := h.pool.CheckThere(); err != nil {
 			return alloc.Pool{}, err
 		}
 		if h.pool.Version == from+1 && h.hasConfig(config) {

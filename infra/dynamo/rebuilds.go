@@ -30,7 +30,7 @@ func (s *Store) wreckOf(ctx context.Context, name alloc.SequenceName) (*wreck, e
 	if err != nil {
 		return nil, err
 	}
-	if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
+	if err := h.CheckThere(); err != nil {
 		return nil, err
 	}
 	w.whole = h

@@ -78,7 +78,7 @@ func (s *Store) carry(ctx context.Context, pool alloc.PoolName, point time.Time,
 		if err != nil {
 			return nil, err
 		}
-		if err := h.pool.CheckTo(h.pool.State); err != nil { // deleted
+		if err := h.pool.CheckThere(); err != nil { // deleted
 			return nil, err
 		}
 		if h.rebuilding {

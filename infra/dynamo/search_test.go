@@ -110,8 +110,10 @@ func TestAVoidKeyOfADeletedPoolIsSettled(t *testing.T) {
 	if _, err := s.Claim(t.Context(), o); err == nil {
 		t.Fatal("a batch of more than there are was answered")
 	}
-	if _, err := b.open().SetPoolState(t.Context(), "p", 0, alloc.PoolDeleted); err != nil {
-		t.Fatal(err)
+	for _, to := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDeleted} {
+		if _, err := b.open().SetPoolState(t.Context(), "p", 0, to); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.refuse(b.open(), o, alloc.CodeKeyBusy)
 	b.clock.Advance(time.Minute)

@@ -100,7 +100,7 @@ func (s *Store) putHead(ctx context.Context, name alloc.SequenceName, it Item) (
 
 // asCreated answers a creation that met the sequence.
 func asCreated(h *sequenceHead, config alloc.SequenceConfig) (alloc.Sequence, bool, error) {
-	if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
+	if err := h.CheckThere(); err != nil {
 		return alloc.Sequence{}, false, err
 	}
 	if h.Config != config {
@@ -173,7 +173,7 @@ func (s *Store) ChangeSequence(ctx context.Context, name alloc.SequenceName, fro
 		if err != nil {
 			return alloc.Sequence{}, err
 		}
-		if err := h.CheckTo(alloc.SequenceDeleted); err != nil {
+		if err := h.CheckThere(); err != nil {
 			return alloc.Sequence{}, err
 		}
 		if h.Version == from+1 && h.Config == config {

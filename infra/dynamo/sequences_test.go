@@ -51,8 +51,10 @@ func TestC53ASequenceIsDeletedWhileALeaseIsInFlight(t *testing.T) {
 			var made int
 			s := process(t, dynamotest.Through(func(ctx context.Context, c dynamotest.Call) dynamotest.Answer {
 				if made++; made == n+2 { // the head is read before
-					_, err := other.SetSequenceState(t.Context(), "s", 0, alloc.SequenceDeleted)
-					refused(t, err, "")
+					for _, to := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequenceDeleted} {
+						_, err := other.SetSequenceState(t.Context(), "s", 0, to)
+						refused(t, err, "")
+					}
 				}
 				return c.Do(ctx, mem)
 			}))
@@ -89,7 +91,9 @@ func TestTheListPagesByNameAndShowsWhatIsThere(t *testing.T) {
 			refused(t, err, "")
 			want = append(want, string(name)+" active")
 		}
-		_, err := s.SetSequenceState(t.Context(), "s.3", 0, alloc.SequenceDeleted)
+		_, err := s.SetSequenceState(t.Context(), "s.3", 0, alloc.SequencePaused)
+		refused(t, err, "")
+		_, err = s.SetSequenceState(t.Context(), "s.3", 0, alloc.SequenceDeleted)
 		refused(t, err, "")
 		want[3] = "s.3 deleted"
 		// One that is still being made is not there yet, and does not cut a page short.

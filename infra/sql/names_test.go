@@ -101,8 +101,10 @@ func wantLost(t *testing.T, s *Store, pool alloc.PoolName, first alloc.ClaimOrde
 func TestALostTombstoneIsOneStill(t *testing.T) {
 	s, path := storeOn(t)
 	filled(t, s, "p", 3)
-	if _, err := s.SetPoolState(t.Context(), "p", 0, alloc.PoolDeleted); err != nil {
-		t.Fatal(err)
+	for _, to := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDeleted} {
+		if _, err := s.SetPoolState(t.Context(), "p", 0, to); err != nil {
+			t.Fatal(err)
+		}
 	}
 	past(t, path, "pools", `DELETE FROM pools`)
 	_, _, err := s.CreatePool(t.Context(), "p", alloc.PoolConfig{}.WithDefaults())

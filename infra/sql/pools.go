@@ -115,7 +115,7 @@ func (s *Store) CreatePool(ctx context.Context, name alloc.PoolName, config allo
 		case err != nil:
 			return answer{}, err
 		}
-		if err := p.CheckTo(p.State); err != nil {
+		if err := p.CheckThere(); err != nil {
 			return answer{}, err
 		}
 		if p.Config != config {
@@ -156,7 +156,7 @@ func (s *Store) ChangePool(ctx context.Context, name alloc.PoolName, from alloc.
 		if err != nil {
 			return alloc.Pool{}, err
 		}
-		if err := p.CheckTo(p.State); err != nil {
+		if err := p.CheckThere(); err != nil {
 			return alloc.Pool{}, err
 		}
 		if repeatedChange(p.Version, from) && p.Config == config {

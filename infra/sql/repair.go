@@ -81,7 +81,7 @@ func (s *Store) RebuildPool(ctx context.Context, o alloc.PoolRebuildOrder) (allo
 			return alloc.PoolRebuilt{}, err
 		}
 		if p.State == alloc.PoolDeleted {
-			return alloc.PoolRebuilt{}, p.CheckTo(p.State)
+			return alloc.PoolRebuilt{}, p.CheckThere()
 		}
 		if err := t.mendRow(p); err != nil {
 			return alloc.PoolRebuilt{}, err

@@ -99,7 +99,7 @@ func (s *Store) Carry(ctx context.Context, pool alloc.PoolName, point time.Time,
 			return nil, err
 		}
 		if p.State == alloc.PoolDeleted {
-			return nil, p.CheckTo(p.State)
+			return nil, p.CheckThere()
 		}
 		now, by := s.clock(), tally{}
 		outcomes := make([]alloc.CarryOutcome, 0, len(records))

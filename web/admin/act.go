@@ -163,7 +163,7 @@ func (d *dashboard) act(a action) http.Handler {
 		to, again, err := d.actOnce(r, a)
 		switch {
 		case err != nil:
-			d.failed(w, r, err)
+			d.failed(w, r, anew(r, err))
 		case again != nil:
 			d.render(w, r, http.StatusUnprocessableEntity, again)
 		case len(to.Each) > 0:

@@ -55,6 +55,13 @@ func (s *system) stateOf(pool alloc.PoolName) alloc.PoolState {
 	return st.Pool.State
 }
 
+func (s *system) setPool(pool alloc.PoolName, to alloc.PoolState) {
+	s.t.Helper()
+	if _, err := s.svc.SetPoolState(alloc.WithCaller(s.t.Context(), root), pool, 0, to); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func TestAStepIsShownConfirmedAndDoneOnce(t *testing.T) {
 	s := newSystem(t, nil, root)
 	s.fill(1)
@@ -93,15 +100,23 @@ func TestAStepIsShownConfirmedAndDoneOnce(t *testing.T) {
 func TestAPlanOfWhatHasChangedIsNotCarriedOut(t *testing.T) {
 	s := newSystem(t, nil, root)
 	s.fill(1)
-	form := url.Values{"plan": {s.planOf("/pools/pool-000/delete")}, "reason": {"it is over"}, "typed": {"pool-000"}}
+	s.setPool("pool-000", alloc.PoolPaused)
+	const path = "/pools/pool-000/delete"
+	form := url.Values{"plan": {s.planOf(path)}, "reason": {"it is over"}, "typed": {"pool-000"}}
 	if _, err := s.svc.ChangePool(alloc.WithCaller(t.Context(), root), "pool-000", 1, alloc.PoolConfig{Description: "another"}); err != nil {
 		t.Fatal(err)
 	}
-	w := s.post("/pools/pool-000/delete", form)
-	if w.Code != http.StatusConflict && w.Code != http.StatusPreconditionFailed {
-		t.Errorf("%d:\n%s", w.Code, w.Body)
+	for name, tt := range map[string]struct {
+		plan string
+		want int
+	}{"of another version": {form.Get("plan"), http.StatusPreconditionFailed}, "of another page": {s.planOf("/pools/pool-000/resume"), http.StatusConflict}} {
+		form.Set("plan", tt.plan)
+		w := s.post(path, form)
+		if w.Code != tt.want || !strings.Contains(w.Body.String(), `<a href="`+path+`">Make a new plan</a>`) {
+			t.Errorf("%s: %d, want %d with a link to a new plan:\n%s", name, w.Code, tt.want, w.Body)
+		}
 	}
-	if got := s.stateOf("pool-000"); got != alloc.PoolActive {
+	if got := s.stateOf("pool-000"); got != alloc.PoolPaused {
 		t.Errorf("the pool is %s", got)
 	}
 }
@@ -109,6 +124,7 @@ func TestAPlanOfWhatHasChangedIsNotCarriedOut(t *testing.T) {
 func TestWhatDestroysHasToBeTyped(t *testing.T) {
 	s := newSystem(t, nil, root)
 	s.fill(1)
+	s.setPool("pool-000", alloc.PoolPaused)
 	const path = "/pools/pool-000/delete"
 	sealed := s.planOf(path)
 	for name, form := range map[string]url.Values{
@@ -126,7 +142,7 @@ func TestWhatDestroysHasToBeTyped(t *testing.T) {
 			sealed = planIn(t, w.Body.String())
 		})
 	}
-	if got := s.stateOf("pool-000"); got != alloc.PoolActive {
+	if got := s.stateOf("pool-000"); got != alloc.PoolPaused {
 		t.Fatalf("the pool is %s", got)
 	}
 	w := s.post(path, url.Values{"plan": {sealed}, "typed": {" pool-000 "}, "reason": {"it is over"}})

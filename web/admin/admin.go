@@ -174,12 +174,33 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, c
 	w.Write(b.Bytes()) //nolint:errcheck // the client is gone; there is nobody to tell
 }
 
+// refusal is an error with the pages that help.
+type refusal struct {
+	error
+	next []templates.Link
+}
+
+func (e refusal) Unwrap() error { return e.error }
+
 // failed shows an error as a page.
 func (d *dashboard) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p := web.Describe(w, r, err)
-	d.render(w, r, p.Status, templates.Error(templates.ErrorPage{
-		Frame: d.frame(r, p.Title), Heading: p.Title, Message: sentence(p.Detail), RequestID: p.RequestID,
-	}))
+	page := templates.ErrorPage{Frame: d.frame(r, p.Title), Heading: p.Title, Message: sentence(p.Detail), RequestID: p.RequestID}
+	if e, ok := errors.AsType[refusal](err); ok {
+		page.Next = e.next
+	}
+	d.render(w, r, p.Status, templates.Error(page))
+}
+
+// anew is the refusal of a plan as things are by now, with the way to a new one.
+func anew(r *http.Request, err error) error {
+	switch _, known := errors.AsType[refusal](err); {
+	case known:
+		return err
+	case web.StatusOf(alloc.CodeOf(err)) == http.StatusConflict, web.StatusOf(alloc.CodeOf(err)) == http.StatusPreconditionFailed:
+		return refusal{err, []templates.Link{{Text: "Make a new plan", Href: r.URL.RequestURI()}}}
+	}
+	return err
 }
 
 // kindOf is the colour of an environment: production must not be taken for another.

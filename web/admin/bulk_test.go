@@ -53,11 +53,9 @@ func TestPoolsArePausedAndResumedInBulk(t *testing.T) {
 	if _, err := s.svc.ChangePool(ctx, "pool-001", 1, alloc.PoolConfig{Description: "another"}); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[alloc.PoolName]alloc.PoolState{"pool-002": alloc.PoolDraining, "pool-003": alloc.PoolDeleted} {
-		if _, err := s.svc.SetPoolState(ctx, name, 0, to); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.setPool("pool-002", alloc.PoolDraining)
+	s.setPool("pool-003", alloc.PoolDraining)
+	s.setPool("pool-003", alloc.PoolDeleted)
 	if _, _, err := s.svc.CreatePool(ctx, "pool-new", alloc.PoolConfig{}); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,10 @@ func (d *dashboard) proposePoolState(r *http.Request, s stateStep[alloc.PoolStat
 		return proposal{}, err
 	}
 	p := st.Pool
-	if err := p.CheckTo(s.to); err != nil {
+	switch err := p.CheckTo(s.to); {
+	case alloc.Is(err, alloc.CodePoolActive):
+		return proposal{}, first(r, err, string(p.Name), poolAddress(p.Name), poolSteps, "pause", "drain")
+	case err != nil:
 		return proposal{}, err
 	}
 	return s.propose(string(p.Name), "/v1"+poolAddress(p.Name), p.Version, proposal{

@@ -56,7 +56,10 @@ func (d *dashboard) proposeSequenceState(r *http.Request, s stateStep[alloc.Sequ
 	if err != nil {
 		return proposal{}, err
 	}
-	if err := q.CheckTo(s.to); err != nil {
+	switch err := q.CheckTo(s.to); {
+	case alloc.Is(err, alloc.CodeSequenceActive):
+		return proposal{}, first(r, err, string(q.Name), sequenceAddress(q.Name), sequenceSteps, "pause")
+	case err != nil:
 		return proposal{}, err
 	}
 	return s.propose(string(q.Name), "/v1"+sequenceAddress(q.Name), q.Version, proposal{
@@ -160,7 +163,8 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 		buttons = append(buttons, templates.Link{Text: "Edit sequence", Href: sequenceAddress(q.Name) + "/edit"})
 	}
 	for _, s := range sequenceSteps {
-		if may(r, s.need, string(q.Name)) && q.State != s.to && q.CheckTo(s.to) == nil {
+		err := q.CheckTo(s.to) // what comes first is said on the step's own page
+		if may(r, s.need, string(q.Name)) && q.State != s.to && (err == nil || alloc.Is(err, alloc.CodeSequenceActive)) {
 			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment, Danger: s.danger})
 		}
 	}

@@ -32,6 +32,17 @@ func graveLast(buttons []templates.Link) []templates.Link {
 	return buttons
 }
 
+// first is the refusal of a step before which others come, with the ways to those that whoever asks may take.
+func first[S ~string](r *http.Request, err error, name, address string, steps []stateStep[S], segments ...string) error {
+	e := refusal{error: err}
+	for _, s := range steps {
+		if slices.Contains(segments, s.segment) && may(r, s.need, name) {
+			e.next = append(e.next, templates.Link{Text: s.button, Href: address + "/" + s.segment})
+		}
+	}
+	return e
+}
+
 // stateStep is a step that sets the state of a pool or of a sequence.
 type stateStep[S ~string] struct {
 	segment string // of the path: "pause"

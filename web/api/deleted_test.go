@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -10,7 +11,10 @@ func TestWhatADeletedPoolAnswers(t *testing.T) {
 	w := newWorld(t)
 	const key = "Idempotency-Key: before"
 	before := read[claimed](t, w.must(201, "POST", "/v1/pools/p/claims", `{"count": 2}`, key).Body)
-	w.must(200, "DELETE", "/v1/pools/p", "")
+	if p := problemOf(t, w.must(409, "DELETE", "/v1/pools/p", "")); p.Code != "pool_active" || !strings.Contains(p.Detail, "pause or drain it first") {
+		t.Errorf("while it is active: %+v", p)
+	}
+	w.remove("/v1/pools/p")
 
 	for _, line := range [][3]string{
 		{"GET", "/v1/pools/p", ""},
@@ -53,7 +57,10 @@ func TestWhatADeletedSequenceAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.must(201, "POST", "/v1/sequences/s/leases", `{"count": 5}`, "Idempotency-Key: lease")
 	w.must(201, "POST", "/v1/sequences/s/next", "", "Idempotency-Key: next")
-	w.must(200, "DELETE", "/v1/sequences/s", "")
+	if p := problemOf(t, w.must(409, "DELETE", "/v1/sequences/s", "")); p.Code != "sequence_active" || !strings.Contains(p.Detail, "pause it first") {
+		t.Errorf("while it is active: %+v", p)
+	}
+	w.remove("/v1/sequences/s")
 
 	for _, line := range [][2]string{
 		{"GET", "/v1/sequences/s"},

@@ -140,10 +140,10 @@ func (w *world) takeBack(rt api.Route) (refusal int) {
 		w.must(200, "POST", "/v1/pools/p/retire", ids)
 		return 409
 	case "pausePool", "resumePool", "drainPool":
-		w.must(200, "DELETE", "/v1/pools/p", "")
+		w.remove("/v1/pools/p")
 		return 410
 	case "pauseSequence", "resumeSequence":
-		w.must(200, "DELETE", "/v1/sequences/s", "")
+		w.remove("/v1/sequences/s")
 		return 410
 	}
 	return 0
@@ -215,8 +215,13 @@ func TestAKeyedDeletionIsDoneForAllItsAttempts(t *testing.T) {
 		for name, headers := range map[string][]string{"": nil, " with If-Match": {`If-Match: "1"`}} {
 			t.Run(path+name, func(t *testing.T) {
 				headers = append(headers, "Idempotency-Key: k")
-				w := newWorld(t)
-				want := newWorld(t).must(200, "DELETE", path, "").Body.String()
+				paused := func() *world {
+					w := newWorld(t)
+					w.must(200, "POST", path+"/pause", "")
+					return w
+				}
+				w := paused()
+				want := paused().must(200, "DELETE", path, "").Body.String()
 				w.h = clientAt(t, alloctest.NewFaulty(w.store, alloctest.Script("CloseKey", alloctest.Refused)), w.clock.Now).h
 				w.must(503, "DELETE", path, "", headers...)
 				for range 2 {
@@ -237,11 +242,12 @@ func TestAKeyedDeletionOfAnotherVersionIsRefused(t *testing.T) {
 	for _, path := range []string{"/v1/pools/p", "/v1/sequences/s"} {
 		w := newWorld(t)
 		w.h = clientAt(t, alloctest.NewFaulty(w.store, func(c alloctest.Call) alloctest.Fault {
-			if strings.HasSuffix(c.Method, "State") && c.Nth == 0 {
+			if strings.HasSuffix(c.Method, "State") && c.Nth == 1 {
 				return alloctest.Refused
 			}
 			return alloctest.Pass
 		}), w.clock.Now).h
+		w.must(200, "POST", path+"/pause", "")
 		w.must(503, "DELETE", path, "", `If-Match: "1"`, "Idempotency-Key: k")
 		w.must(200, "PUT", path, `{"description": "another's"}`, `If-Match: "1"`)
 		w.must(200, "DELETE", path, "")
@@ -257,6 +263,7 @@ func TestKeyedDeletionsTogether(t *testing.T) {
 	for _, path := range []string{"/v1/pools/p", "/v1/sequences/s"} {
 		for range 20 {
 			w := newWorld(t)
+			w.must(200, "POST", path+"/pause", "")
 			answers := make([]*httptest.ResponseRecorder, 16)
 			var all sync.WaitGroup
 			for i := range answers {

@@ -88,6 +88,8 @@ var laterStories = map[string][]step{
 		{line: "PUT /v1/pools/p", body: `{"max_batch": 7}`, headers: []string{`If-Match: "9"`, "Idempotency-Key: m"}},
 		{line: "PUT /v1/pools/p", body: `{"max_batch": 7}`, headers: []string{`If-Match: "1"`, "Idempotency-Key: m"}},
 		{line: "DELETE /v1/pools/p", headers: []string{"Idempotency-Key: d"}},
+		{line: "POST /v1/pools/p/drain"},
+		{line: "DELETE /v1/pools/p", headers: []string{"Idempotency-Key: d"}},
 		{line: "DELETE /v1/pools/p", headers: []string{"Idempotency-Key: d"}},
 		{line: "DELETE /v1/pools/p", headers: []string{"Idempotency-Key: e"}},
 		{line: "PUT /v1/sequences/s", body: `{"require_key": true}`},

@@ -133,6 +133,8 @@ var stories = map[string][]step{
 		{line: "POST /v1/sequences/far/pause"},
 		{line: "POST /v1/sequences/far/leases"},
 		{line: "POST /v1/sequences/far/resume"},
+		{line: "DELETE /v1/sequences/far"},
+		{line: "POST /v1/sequences/far/pause"},
 		{line: "DELETE /v1/sequences/far", headers: []string{`If-Match: "5"`}},
 		{line: "DELETE /v1/sequences/far"},
 		{line: "GET /v1/sequences/far"},

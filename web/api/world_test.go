@@ -75,9 +75,9 @@ func (w *world) readyFor(rt api.Route) *world {
 	switch rt.Operation {
 	case "getRebuild", "applyRebuild", "cancelRebuild":
 		w.planRebuild(`{"reported": "5"}`)
-	case "restorePool":
+	case "restorePool", "deletePool":
 		w.must(200, "POST", "/v1/pools/p/pause", "")
-	case "restoreSequence":
+	case "restoreSequence", "deleteSequence":
 		w.must(200, "POST", "/v1/sequences/s/pause", "")
 	case "resumeRebuild":
 		w.planRebuild(`{"reported": "5"}`)
@@ -94,6 +94,13 @@ func (w *world) readyFor(rt api.Route) *world {
 type rebuilt struct {
 	ID, Step, Was string
 	Plan          struct{ ID, Floor, Next, Burned string }
+}
+
+// remove pauses a pool or a sequence, and deletes it.
+func (w *world) remove(path string) {
+	w.t.Helper()
+	w.must(200, "POST", path+"/pause", "")
+	w.must(200, "DELETE", path, "")
 }
 
 // planRebuild freezes the sequence s.

@@ -262,8 +262,10 @@ func TestCarryRefusesWhatCannotBeHad(t *testing.T) {
 	r := alloc.IDRecord{ID: "x", State: alloc.StateClaimed, Token: "t"}
 	for name, want := range map[alloc.PoolName]alloc.Code{"none": alloc.CodePoolNotFound, pool: alloc.CodePoolDeleted} {
 		if name == pool {
-			if _, err := s.open().SetPoolState(t.Context(), pool, 0, alloc.PoolDeleted); err != nil {
-				t.Fatal(err)
+			for _, to := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDeleted} {
+				if _, err := s.open().SetPoolState(t.Context(), pool, 0, to); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		if _, err := s.open().Carry(t.Context(), name, time.Time{}, []alloc.IDRecord{r}); !alloc.Is(err, want) {

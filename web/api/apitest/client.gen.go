@@ -184,6 +184,7 @@ const (
 	ProblemCodeNotFound             ProblemCode = "not_found"
 	ProblemCodeNotOwner             ProblemCode = "not_owner"
 	ProblemCodePlanChanged          ProblemCode = "plan_changed"
+	ProblemCodePoolActive           ProblemCode = "pool_active"
 	ProblemCodePoolDamaged          ProblemCode = "pool_damaged"
 	ProblemCodePoolDeleted          ProblemCode = "pool_deleted"
 	ProblemCodePoolDraining         ProblemCode = "pool_draining"
@@ -194,6 +195,7 @@ const (
 	ProblemCodePoolRebuilding       ProblemCode = "pool_rebuilding"
 	ProblemCodeQuotaExceeded        ProblemCode = "quota_exceeded"
 	ProblemCodeRebuildStep          ProblemCode = "rebuild_step"
+	ProblemCodeSequenceActive       ProblemCode = "sequence_active"
 	ProblemCodeSequenceDeleted      ProblemCode = "sequence_deleted"
 	ProblemCodeSequenceExhausted    ProblemCode = "sequence_exhausted"
 	ProblemCodeSequenceExists       ProblemCode = "sequence_exists"
@@ -1476,7 +1478,9 @@ type PartialError struct {
 	// | `sequence_exhausted` | 409 | Sequence exhausted |
 	// | `pool_paused` | 409 | Pool paused |
 	// | `pool_draining` | 409 | Pool draining |
+	// | `pool_active` | 409 | Pool active |
 	// | `sequence_paused` | 409 | Sequence paused |
+	// | `sequence_active` | 409 | Sequence active |
 	// | `pool_deleted` | 410 | Pool deleted |
 	// | `sequence_deleted` | 410 | Sequence deleted |
 	// | `key_ended` | 410 | Idempotency-Key ended |
@@ -1683,7 +1687,9 @@ type Problem struct {
 	// | `sequence_exhausted` | 409 | Sequence exhausted |
 	// | `pool_paused` | 409 | Pool paused |
 	// | `pool_draining` | 409 | Pool draining |
+	// | `pool_active` | 409 | Pool active |
 	// | `sequence_paused` | 409 | Sequence paused |
+	// | `sequence_active` | 409 | Sequence active |
 	// | `pool_deleted` | 410 | Pool deleted |
 	// | `sequence_deleted` | 410 | Sequence deleted |
 	// | `key_ended` | 410 | Idempotency-Key ended |
@@ -1753,7 +1759,9 @@ type Problem struct {
 		// | `sequence_exhausted` | 409 | Sequence exhausted |
 		// | `pool_paused` | 409 | Pool paused |
 		// | `pool_draining` | 409 | Pool draining |
+		// | `pool_active` | 409 | Pool active |
 		// | `sequence_paused` | 409 | Sequence paused |
+		// | `sequence_active` | 409 | Sequence active |
 		// | `pool_deleted` | 410 | Pool deleted |
 		// | `sequence_deleted` | 410 | Sequence deleted |
 		// | `key_ended` | 410 | Idempotency-Key ended |
@@ -1844,7 +1852,9 @@ type Problem struct {
 // | `sequence_exhausted` | 409 | Sequence exhausted |
 // | `pool_paused` | 409 | Pool paused |
 // | `pool_draining` | 409 | Pool draining |
+// | `pool_active` | 409 | Pool active |
 // | `sequence_paused` | 409 | Sequence paused |
+// | `sequence_active` | 409 | Sequence active |
 // | `pool_deleted` | 410 | Pool deleted |
 // | `sequence_deleted` | 410 | Sequence deleted |
 // | `key_ended` | 410 | Idempotency-Key ended |
@@ -2831,7 +2841,9 @@ type Tended struct {
 		// | `sequence_exhausted` | 409 | Sequence exhausted |
 		// | `pool_paused` | 409 | Pool paused |
 		// | `pool_draining` | 409 | Pool draining |
+		// | `pool_active` | 409 | Pool active |
 		// | `sequence_paused` | 409 | Sequence paused |
+		// | `sequence_active` | 409 | Sequence active |
 		// | `pool_deleted` | 410 | Pool deleted |
 		// | `sequence_deleted` | 410 | Sequence deleted |
 		// | `key_ended` | 410 | Idempotency-Key ended |
@@ -2906,7 +2918,9 @@ type Tended struct {
 			// | `sequence_exhausted` | 409 | Sequence exhausted |
 			// | `pool_paused` | 409 | Pool paused |
 			// | `pool_draining` | 409 | Pool draining |
+			// | `pool_active` | 409 | Pool active |
 			// | `sequence_paused` | 409 | Sequence paused |
+			// | `sequence_active` | 409 | Sequence active |
 			// | `pool_deleted` | 410 | Pool deleted |
 			// | `sequence_deleted` | 410 | Sequence deleted |
 			// | `key_ended` | 410 | Idempotency-Key ended |
@@ -3042,7 +3056,9 @@ type Tended struct {
 			// | `sequence_exhausted` | 409 | Sequence exhausted |
 			// | `pool_paused` | 409 | Pool paused |
 			// | `pool_draining` | 409 | Pool draining |
+			// | `pool_active` | 409 | Pool active |
 			// | `sequence_paused` | 409 | Sequence paused |
+			// | `sequence_active` | 409 | Sequence active |
 			// | `pool_deleted` | 410 | Pool deleted |
 			// | `sequence_deleted` | 410 | Sequence deleted |
 			// | `key_ended` | 410 | Idempotency-Key ended |
@@ -3308,6 +3324,11 @@ type SequenceRefuses = Problem
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
 type SequenceUnavailable = Problem
+
+// Serves What went wrong, by RFC 9457.
+//
+// Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
+type Serves = Problem
 
 // TooLarge What went wrong, by RFC 9457.
 //
@@ -4433,9 +4454,9 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/pools (the `ListPools` operationId).
 	ListPools(ctx context.Context, params *ListPoolsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeletePool Delete a pool
+	// DeletePool Delete a pool that is paused or drained
 	//
-	// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+	// For good, so one that is active is refused with 409 `pool_active`: pause or drain it first. Its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
 	// claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
 	// with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
 	// Replays are answered, sweeps go on, and jobs that were made before can be read and end.
@@ -4938,9 +4959,9 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/sequences (the `ListSequences` operationId).
 	ListSequences(ctx context.Context, params *ListSequencesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteSequence Delete a sequence
+	// DeleteSequence Delete a sequence that is not in service
 	//
-	// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+	// For good, so one that is active or resuming is refused with 409 `sequence_active`: pause it first. Its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
 	// now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
 	// read as before.
 	//
@@ -5776,9 +5797,9 @@ func (c *Client) ListPools(ctx context.Context, params *ListPoolsParams, reqEdit
 	return c.Client.Do(req)
 }
 
-// DeletePool Delete a pool
+// DeletePool Delete a pool that is paused or drained
 //
-// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+// For good, so one that is active is refused with 409 `pool_active`: pause or drain it first. Its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
 // claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
 // with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
 // Replays are answered, sweeps go on, and jobs that were made before can be read and end.
@@ -6691,9 +6712,9 @@ func (c *Client) ListSequences(ctx context.Context, params *ListSequencesParams,
 	return c.Client.Do(req)
 }
 
-// DeleteSequence Delete a sequence
+// DeleteSequence Delete a sequence that is not in service
 //
-// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+// For good, so one that is active or resuming is refused with 409 `sequence_active`: pause it first. Its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
 // now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
 // read as before.
 //
@@ -11533,9 +11554,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/pools (the `ListPools` operationId).
 	ListPoolsWithResponse(ctx context.Context, params *ListPoolsParams, reqEditors ...RequestEditorFn) (*ListPoolsResponse, error)
 
-	// DeletePoolWithResponse Delete a pool
+	// DeletePoolWithResponse Delete a pool that is paused or drained
 	//
-	// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+	// For good, so one that is active is refused with 409 `pool_active`: pause or drain it first. Its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
 	// claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
 	// with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
 	// Replays are answered, sweeps go on, and jobs that were made before can be read and end.
@@ -12062,9 +12083,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/sequences (the `ListSequences` operationId).
 	ListSequencesWithResponse(ctx context.Context, params *ListSequencesParams, reqEditors ...RequestEditorFn) (*ListSequencesResponse, error)
 
-	// DeleteSequenceWithResponse Delete a sequence
+	// DeleteSequenceWithResponse Delete a sequence that is not in service
 	//
-	// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+	// For good, so one that is active or resuming is refused with 409 `sequence_active`: pause it first. Its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
 	// now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
 	// read as before.
 	//
@@ -13328,6 +13349,8 @@ type DeletePoolResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *PoolNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Serves
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
 	ApplicationProblemJSON410 *PoolDeleted
 	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
@@ -14702,6 +14725,8 @@ type DeleteSequenceResponse struct {
 	ApplicationProblemJSON403 *Forbidden
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *SequenceNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Serves
 	// ApplicationProblemJSON410 the response for an HTTP 410 `application/problem+json` response
 	ApplicationProblemJSON410 *SequenceDeleted
 	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
@@ -16219,9 +16244,9 @@ func (c *ClientWithResponses) ListPoolsWithResponse(ctx context.Context, params 
 	return ParseListPoolsResponse(rsp)
 }
 
-// DeletePoolWithResponse Delete a pool
+// DeletePoolWithResponse Delete a pool that is paused or drained
 //
-// For good: its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
+// For good, so one that is active is refused with 409 `pool_active`: pause or drain it first. Its name is never used again. Reading, changing, seeding and exporting the pool, deleting it again and new
 // claims answer 410 from now on, claims in other processes within 30 seconds, and lists leave it out. What was taken stays
 // with its owners: it can be looked up, confirmed, released and retired as before, and what comes back is handed out no more.
 // Replays are answered, sweeps go on, and jobs that were made before can be read and end.
@@ -16994,9 +17019,9 @@ func (c *ClientWithResponses) ListSequencesWithResponse(ctx context.Context, par
 	return ParseListSequencesResponse(rsp)
 }
 
-// DeleteSequenceWithResponse Delete a sequence
+// DeleteSequenceWithResponse Delete a sequence that is not in service
 //
-// For good: its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
+// For good, so one that is active or resuming is refused with 409 `sequence_active`: pause it first. Its name is never used again. Reading and changing the sequence, deleting it again and leases answer 410 from
 // now on, `next` in other processes within 30 seconds, and lists leave it out. Replays are answered, and the ledger can be
 // read as before.
 //
@@ -19600,6 +19625,13 @@ func ParseDeletePoolResponse(rsp *http.Response) (*DeletePoolResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Serves
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
 		var dest PoolDeleted
@@ -22837,6 +22869,13 @@ func ParseDeleteSequenceResponse(rsp *http.Response) (*DeleteSequenceResponse, e
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Serves
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
 		var dest SequenceDeleted
