@@ -24,6 +24,8 @@ type Chart struct {
 	Label  string // what it shows, in words
 	Line   string // points of a polyline in a box of 720 by 200
 	Area   string // the same, closed at the bottom
+	Ahead  string // points of a polygon: between which levels it will be; "" for no forecast
+	Now    string // where that begins
 	Rules  []Rule
 	Ticks  []Tick // along the time
 	Steps  []Tick // along the level

@@ -17,6 +17,8 @@ type Form struct {
 type FieldGroup struct {
 	Title, Hint string
 	Fields      []Field
+	Parts       []FieldGroup // that are unfolded one by one, each by its title
+	Open        bool         // as a part it is unfolded
 }
 
 // FieldKind is how a field is filled in.

@@ -25,8 +25,7 @@ type JobRow struct {
 	Left       string // "40 s left"; "" where nobody can say
 	Failed     string // "12"; "" for none
 	By         string
-	Made       Time
-	Started    Time // no Machine where it has not
+	Started    Time // no Machine where it has not: then Text says since when it waits
 }
 
 // JobPage is one job.

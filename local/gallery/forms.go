@@ -18,6 +18,11 @@ func form(s sample) templ.Component {
 			{Kind: templates.FieldCheck, Name: "fold", Label: "Upper and lower case are one", Value: "yes", Checked: true},
 			{Kind: templates.FieldText, Name: "policy", Label: "Policy", Value: "keep", Fixed: true, Hint: "It cannot be changed."},
 			{Kind: templates.FieldFile, Name: "file", Label: "File"},
+		}, Parts: []templates.FieldGroup{
+			{Title: s.text("Random characters"), Open: s.state == Many, Fields: []templates.Field{
+				{Kind: templates.FieldNumber, Name: "group", Label: "Characters in a group"}, {Kind: templates.FieldText, Name: "prefix", Label: "Prefix"},
+			}},
+			{Title: "Numbers of a sequence", Hint: s.text("In a format."), Fields: []templates.Field{{Kind: templates.FieldText, Name: "format", Label: "Format"}}},
 		}}},
 	}
 	if s.state == Empty {

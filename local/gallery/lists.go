@@ -159,7 +159,7 @@ func (s sample) jobRow(n int) templates.JobRow {
 		State: of(n,
 			templates.State{Tone: templates.ToneGood, Text: "running"}, templates.State{Tone: templates.ToneBad, Text: "failed"},
 			templates.State{Tone: templates.ToneOff, Text: "cancelled"}),
-		Value: "30500", Max: "50000", Percent: "61 %", Done: "30,500 of 50,000", Left: "40 s left", By: s.name("admin", n), Failed: of(n, s.count("12"), ""), Made: at("14:01:12"), Started: at("14:01:20"),
+		Value: "30500", Max: "50000", Percent: "61 %", Done: "30,500 of 50,000", Left: "40 s left", By: s.name("admin", n), Failed: of(n, s.count("12"), ""), Started: at("14:01:20"),
 	}
 	if n == 1 {
 		row.Max, row.Left, row.Href = "", "", ""

@@ -31,12 +31,15 @@ func (s sample) chart() templates.Chart {
 		c.Empty = "There are no samples yet: the schedule takes one a minute."
 		return c
 	}
-	c.Line = "0,20 120,60 240,110 360,150 380,40 500,80 620,120 720,140"
-	c.Area = c.Line + " 720,200 0,200"
+	c.Line = "0,20 120,60 200,110 300,150 310,40 400,80 540,120"
+	c.Area = c.Line + " 540,200 0,200"
+	if s.state != One {
+		c.Ahead, c.Now = "540,120 660,200 720,200 720,190", "540"
+	}
 	c.Rules = []templates.Rule{{Y: "170", Text: "low 250", Tone: templates.ToneBad}, {Y: "60", Text: "target 1,000", Tone: templates.ToneGood}}
 	c.Ticks = []templates.Tick{{At: "0", Text: "14:00"}, {At: "360", Text: "02:00"}, {At: "720", Text: "14:00"}}
 	c.Steps = []templates.Tick{{At: "200", Text: "0"}, {At: "100", Text: s.number("750")}, {At: "0", Text: s.number("1,500")}}
-	c.Events = []templates.Event{{X: "380", Y: "40", Text: s.text("refilled with 800")}}
+	c.Events = []templates.Event{{X: "310", Y: "40", Text: s.text("refilled with 800")}}
 	for n := range 24 {
 		c.Rows = append(c.Rows, []string{strconv.Itoa(n) + ":00", s.number("1,400")})
 	}

@@ -100,8 +100,9 @@ func marksOf(shown []alloc.Sample, s span, y func(alloc.Count) string) (marks []
 	return marks
 }
 
-// levelChart draws what was available over the span, with thresholds, and marks where something was added.
-func levelChart(title string, samples []alloc.Sample, s span, rules []rule) templates.Chart {
+// levelChart draws what was available over the span, with thresholds, marks where something was added, and what is forecast.
+func levelChart(title string, samples []alloc.Sample, s span, rules []rule, f alloc.Forecast) templates.Chart {
+	s = s.ahead(f)
 	c := templates.Chart{Title: title, Head: []string{"Time, UTC", "Available", "Used since the one before", "Added since the one before"}}
 	if len(samples) < 2 {
 		c.Empty = "There are not enough samples yet: the schedule takes one each minute."
@@ -137,6 +138,7 @@ func levelChart(title string, samples []alloc.Sample, s span, rules []rule) temp
 	c.Label = fmt.Sprintf("%s: %s at the beginning, %s at the end, %s added", title, grouped(samples[0].Available), grouped(samples[len(samples)-1].Available),
 		grouped(addedBetween(samples[0], samples[len(samples)-1])))
 	c.Rows = chartRows(thinned(samples, 48))
+	addForecast(&c, f, s, y)
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -153,5 +154,35 @@ func TestTheTwinsDoTheSame(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, q.Config); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What belongs to another kind of generator is folded away; what was filled in, or is wrong, never is.
+func TestTheFormOfAPoolFoldsAwayWhatIsNotNeeded(t *testing.T) {
+	s := newSystem(t, nil, root)
+	_, _, err := s.svc.CreatePool(alloc.WithCaller(t.Context(), root), "codes", alloc.PoolConfig{Generator: generator.Config{Kind: generator.Random, Length: 12}, Marks: alloc.Marks{Low: 1, Target: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile(`<details class="fold"( open)?><summary>([^<]+)</summary>`)
+	for path, want := range map[string]string{
+		"/new/pool":                                          "",
+		"/pools/codes/edit":                                  "Random characters",
+		"/new/pool?kind=sequence":                            "Numbers of a sequence",
+		"/new/pool?review=1&name=p&kind=random":              "Random characters",
+		"/new/pool?review=1&name=p&format=x&length=no":       "Random characters, Numbers of a sequence",
+		"/new/pool?review=1&name=p+p&without_ambiguous=yes":  "Random characters",
+		"/new/pool?review=1&name=p+p&kind=uuidv7&block=&low": "",
+	} {
+		var open []string
+		all := part.FindAllStringSubmatch(s.page(path), -1)
+		for _, m := range all {
+			if m[1] != "" {
+				open = append(open, m[2])
+			}
+		}
+		if got := strings.Join(open, ", "); got != want || len(all) != 2 {
+			t.Errorf("%s: of %d parts %q are unfolded, want %q", path, len(all), got, want)
+		}
 	}
 }

@@ -60,7 +60,7 @@ func (d *dashboard) jobs(r *http.Request, q listQuery) templates.JobsPanel {
 // jobRow shows one job at the time now.
 func jobRow(j alloc.Job, now time.Time) templates.JobRow {
 	row := templates.JobRow{
-		Title: jobTitle(j), Href: jobAddress(j.ID), Why: j.Why, State: jobState(j), Done: grouped(j.Done), By: string(j.By), Made: clock(j.Created, now), Started: templates.Time{Text: "not yet"},
+		Title: jobTitle(j), Href: jobAddress(j.ID), Why: j.Why, State: jobState(j), Done: grouped(j.Done), By: string(j.By), Started: templates.Time{Text: "not yet, made " + away(j.Created.Sub(now))},
 	}
 	if !j.Started.IsZero() {
 		row.Started = clock(j.Started, now)

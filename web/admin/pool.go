@@ -41,12 +41,13 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	now := d.now()
+	f, forecast := d.forecast(r, name)
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
 		Row: poolRow(r.Context(), d.poolSeen(r, st), now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool, now),
-		Forecast: d.forecast(r, name), Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
+		Forecast: forecast, Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
-	p.Chart, p.ChartFailure = d.poolChart(r, st)
+	p.Chart, p.ChartFailure = d.poolChart(r, st, f)
 	return templates.Pool(p), nil
 }
 
@@ -119,14 +120,14 @@ func generatorWords(g generator.Config) string {
 }
 
 // forecast says how long the pool lasts.
-func (d *dashboard) forecast(r *http.Request, name alloc.PoolName) templates.ForecastPanel {
+func (d *dashboard) forecast(r *http.Request, name alloc.PoolName) (alloc.Forecast, templates.ForecastPanel) {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
 	f, err := d.svc.PoolForecast(ctx, name)
 	if err != nil {
-		return templates.ForecastPanel{Failure: failure(r, err, r.URL.RequestURI())}
+		return alloc.Forecast{}, templates.ForecastPanel{Failure: failure(r, err, r.URL.RequestURI())}
 	}
-	return forecastPanel(f)
+	return f, forecastPanel(f)
 }
 
 func forecastPanel(f alloc.Forecast) templates.ForecastPanel {
@@ -196,8 +197,8 @@ func ranges(r *http.Request) (links []templates.Link) {
 	return links
 }
 
-// poolChart is the level over the time that the query asks for.
-func (d *dashboard) poolChart(r *http.Request, st alloc.PoolStatus) (templates.Chart, *templates.Failure) {
+// poolChart is the level over the time that the query asks for, and as it is forecast.
+func (d *dashboard) poolChart(r *http.Request, st alloc.PoolStatus, f alloc.Forecast) (templates.Chart, *templates.Failure) {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
 	whole := chartRanges[0]
@@ -215,5 +216,5 @@ func (d *dashboard) poolChart(r *http.Request, st alloc.PoolStatus) (templates.C
 	m := st.Pool.Config.Marks
 	return levelChart("Available over "+whole.text, samples, s, []rule{
 		{m.Low, "low mark", templates.ToneBad}, {m.Target, "target", templates.ToneGood},
-	}), nil
+	}, f), nil
 }

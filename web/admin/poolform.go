@@ -86,7 +86,7 @@ func (d *dashboard) askPool(r *http.Request) (templates.Form, error) {
 	if err != nil {
 		return templates.Form{}, err
 	}
-	c, isNew := p.Config, p.Name == ""
+	c, isNew, v := p.Config, p.Name == "", filled(r)
 	f := templates.Form{Title: "Create a pool", Button: "Review pool", Back: "/pools"}
 	first := []templates.Field{{
 		Kind: templates.FieldText, Name: "name", Label: "Name", Required: true,
@@ -109,27 +109,33 @@ func (d *dashboard) askPool(r *http.Request) (templates.Form, error) {
 			numberField("low", "Low mark, IDs", number0(c.Marks.Low), ""), numberField("target", "Target, IDs", number0(c.Marks.Target), ""),
 			numberField("low_hours", "Low mark, hours of use", number0(c.Marks.LowHours), ""), numberField("target_hours", "Target, hours of use", number0(c.Marks.TargetHours), ""),
 		}},
-		generatorGroup(c.Generator),
+		generatorGroup(c.Generator, generator.Kind(cmp.Or(v.text("kind"), string(c.Generator.Kind)))),
 	}
-	v := filled(r)
 	readPool(v, c)
 	return v.show(f), nil
 }
 
-func generatorGroup(g generator.Config) templates.FieldGroup {
+// generatorGroup asks for the kind, and folds away what belongs to another.
+func generatorGroup(g generator.Config, kind generator.Kind) templates.FieldGroup {
 	return templates.FieldGroup{
-		Title: "Generator", Hint: "Fill in what belongs to the kind and leave the rest empty.", Fields: []templates.Field{
-			choice("kind", "Kind", "", string(g.Kind), [2]string{"", "none: IDs are seeded"}, [2]string{string(generator.Random), "random characters"},
+		Title: "Generator", Fields: []templates.Field{
+			choice("kind", "Kind", "Fill in what belongs to the kind, and leave the rest empty.", string(g.Kind), [2]string{"", "none: IDs are seeded"}, [2]string{string(generator.Random), "random characters"},
 				[2]string{string(generator.Sequence), "numbers of a sequence, in a format"}, [2]string{string(generator.UUIDv7), "UUIDv7"}, [2]string{string(generator.ULID), "ULID"}),
-			numberField("length", "Random: characters", number0(g.Length), "Without prefix, separators and check character."),
-			textField("alphabet", "Random: alphabet", g.Alphabet, ""), textField("prefix", "Random: prefix", g.Prefix, ""),
-			numberField("group", "Random: characters in a group", number0(g.Group), ""), textField("separator", "Random: separator", g.Separator, ""),
-			choice("check", "Random: check character", "", string(g.CheckChar), [2]string{"", "none"}, [2]string{string(generator.CheckLuhn), "Luhn"}, [2]string{string(generator.CheckDamm), "Damm"}, [2]string{string(generator.CheckMod3736), "mod 37,36"}),
-			checkField("without_ambiguous", "Random: leave out characters that look alike", g.WithoutAmbiguous, ""),
-			{Kind: templates.FieldLong, Name: "block", Label: "Random: blocked words", Value: g.Block, Hint: "Separated by spaces. No ID has one."},
-			textField("sequence", "Sequence: its name", g.Sequence, ""), textField("format", "Sequence: format", g.Format, "As CASE-{yyyy}-{n:6}."),
-			choice("overflow", "Sequence: a number that is too long", "", string(g.Overflow), [2]string{"", "default"}, [2]string{string(generator.OverflowRefuse), "is refused"}, [2]string{string(generator.OverflowGrow), "is written with more digits"}),
-			textField("time_zone", "Sequence: time zone", g.TimeZone, "As Europe/Berlin; UTC where it is empty."),
+		},
+		Parts: []templates.FieldGroup{
+			{Title: "Random characters", Open: kind == generator.Random, Fields: []templates.Field{
+				numberField("length", "Characters", number0(g.Length), "Without prefix, separators and check character."),
+				numberField("group", "Characters in a group", number0(g.Group), ""), textField("separator", "Separator of groups", g.Separator, ""),
+				textField("alphabet", "Alphabet", g.Alphabet, ""), textField("prefix", "Prefix", g.Prefix, ""),
+				choice("check", "Check character", "", string(g.CheckChar), [2]string{"", "none"}, [2]string{string(generator.CheckLuhn), "Luhn"}, [2]string{string(generator.CheckDamm), "Damm"}, [2]string{string(generator.CheckMod3736), "mod 37,36"}),
+				checkField("without_ambiguous", "Leave out characters that look alike", g.WithoutAmbiguous, ""),
+				{Kind: templates.FieldLong, Name: "block", Label: "Blocked words", Value: g.Block, Hint: "Separated by spaces. No ID has one."},
+			}},
+			{Title: "Numbers of a sequence", Open: kind == generator.Sequence, Fields: []templates.Field{
+				textField("sequence", "Sequence", g.Sequence, "Its name."), textField("format", "Format", g.Format, "As CASE-{yyyy}-{n:6}."),
+				choice("overflow", "A number that is too long", "", string(g.Overflow), [2]string{"", "default"}, [2]string{string(generator.OverflowRefuse), "is refused"}, [2]string{string(generator.OverflowGrow), "is written with more digits"}),
+				textField("time_zone", "Time zone", g.TimeZone, "As Europe/Berlin; UTC where it is empty."),
+			}},
 		},
 	}
 }

@@ -70,15 +70,24 @@ func (v *values) moment(name string) time.Time {
 
 // show puts into the fields of a form what was filled in and what is wrong with it. Before anything was sent they keep what they have.
 func (v *values) show(f templates.Form) templates.Form {
-	for g := range f.Groups {
-		for i := range f.Groups[g].Fields {
-			v.showIn(&f.Groups[g].Fields[i])
-		}
-	}
+	v.showAll(f.Groups)
 	if len(v.problems) > 0 {
 		f.Problem = "Some of it cannot be read; see below."
 	}
 	return f
+}
+
+// showAll unfolds a part in which something was filled in, so that nothing of that is hidden, and no problem is.
+func (v *values) showAll(groups []templates.FieldGroup) {
+	for i := range groups {
+		g := &groups[i]
+		for n := range g.Fields {
+			f := &g.Fields[n]
+			v.showIn(f)
+			g.Open = g.Open || f.Problem != "" || v.text(f.Name) != ""
+		}
+		v.showAll(g.Parts)
+	}
 }
 
 func (v *values) showIn(f *templates.Field) {
