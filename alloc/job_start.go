@@ -7,7 +7,7 @@ import (
 )
 
 // StartJob says that the job's file has so many parts, and all are there. A repeat is a success. CodeInvalidRequest where
-// they are not, or have no entry; CodeJobEnded where it was cancelled before; what CheckSeed says. Needs what NeedToChange says.
+// they are not, or have no entry; CodeJobEnded where it was cancelled before; what CheckSeed says; of a seeding CodeRebuildStep and CodePoolRebuilding as in OpenSeeding. Needs what NeedToChange says.
 func (s *Service) StartJob(ctx context.Context, id JobID, parts int) (j Job, err error) {
 	if j, err = s.findJob(ctx, id); err != nil {
 		return Job{}, err

@@ -72,11 +72,19 @@ func (s *Service) endSeeding(ctx context.Context, j, o Job) error {
 	return Errorf(CodeBusy, "the job %s is moving on all the time", o.ID).After(retrySoon)
 }
 
-// checkUnrestored refuses a new seeding of a pool of which a restore is under way: that would cancel it.
-func (s *Service) checkUnrestored(ctx context.Context, name PoolName) error {
+// checkSeedable refuses a seeding of a pool that takes none, or of which a restore or a rebuild is under way: what is added beside a restore may be what was handed out
+// after the point of the backup, and beside a rebuild nothing can be added. Every way in which a client seeds comes by here.
+func (s *Service) checkSeedable(ctx context.Context, p Pool) error {
+	if err := p.CheckSeed(); err != nil {
+		return err
+	}
 	return s.eachOpenJob(ctx, func(o Job) (bool, error) {
-		if o.Kind == JobRestore && o.Pool == name && o.goesOn() {
-			return false, Errorf(CodeRebuildStep, "the pool %q is being restored by the job %s; seed after its end, and nothing that was seeded after the point of the backup", name, o.ID)
+		switch {
+		case o.Pool != p.Name || !o.goesOn():
+		case o.Kind == JobRestore:
+			return false, Errorf(CodeRebuildStep, "the pool %q is being restored by the job %s; seed after its end, and nothing that was seeded after the point of the backup", p.Name, o.ID)
+		case o.Kind == JobRebuild:
+			return false, Errorf(CodePoolRebuilding, "the pool %q is being rebuilt by the job %s; seed after its end", p.Name, o.ID).After(retrySoon)
 		}
 		return true, nil
 	})

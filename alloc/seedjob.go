@@ -7,7 +7,7 @@ import (
 )
 
 // OpenSeeding makes a job that takes a file in parts, by ReceivePart, and adds its IDs once StartJob has said that all are
-// there. Needs ActionSeed. CodeInvalidRequest; what CheckSeed says; CodeRebuildStep while a restore of the pool is under way; CodeBusy as in Export.
+// there. Needs ActionSeed. CodeInvalidRequest; what CheckSeed says; CodeRebuildStep while a restore of the pool is under way, CodePoolRebuilding while a rebuild is; CodeBusy as in Export.
 func (s *Service) OpenSeeding(ctx context.Context, r SeedJobRequest) (j Job, err error) {
 	id := newJobID(r.Intent, s.now())
 	st := step{need: ActionSeed, on: aPool, name: string(r.Pool), verb: "open-seed", reason: said(&r.Why), detail: func() string {
@@ -22,10 +22,7 @@ func (s *Service) OpenSeeding(ctx context.Context, r SeedJobRequest) (j Job, err
 			if err := checkWhy(r.Why); err != nil {
 				return err
 			}
-			if err := s.checkUnrestored(ctx, r.Pool); err != nil {
-				return err
-			}
-			return p.CheckSeed()
+			return s.checkSeedable(ctx, p)
 		}))
 		return err
 	})
@@ -34,9 +31,11 @@ func (s *Service) OpenSeeding(ctx context.Context, r SeedJobRequest) (j Job, err
 
 // seedIntake is how a seeding reads its file.
 var seedIntake = intake{
-	read:    (*Service).readSeedPart,
-	again:   seedWarnings,
-	ready:   func(s *Service, ctx context.Context, j Job) error { return s.onPool(ctx, j.Pool, Pool.CheckSeed)() },
+	read:  (*Service).readSeedPart,
+	again: seedWarnings,
+	ready: func(s *Service, ctx context.Context, j Job) error {
+		return s.onPool(ctx, j.Pool, func(p Pool) error { return s.checkSeedable(ctx, p) })()
+	},
 	nothing: "there are no IDs in the file; cancel the job, or send at least one",
 }
 

@@ -51,7 +51,7 @@ type SeedReport struct {
 const SeedExamples = 20
 
 // Seed cleans and checks the entries, drops repeats (the first line wins), adds the rest and reports. Bad entries never
-// stop good ones. CodeInvalidRequest without any entry; else as Claims.Seed. Needs ActionSeed.
+// stop good ones. CodeInvalidRequest without any entry; CodeRebuildStep and CodePoolRebuilding as in OpenSeeding; else as Claims.Seed. Needs ActionSeed.
 //
 // A repeat is safe at any time: it adds what is missing. With the same intent it is the same job, and what that job added
 // before counts as added again; without one it counts as duplicate.
@@ -75,7 +75,7 @@ func (s *Service) seed(ctx context.Context, r SeedRequest, report *SeedReport) e
 	if err != nil {
 		return err
 	}
-	if err := pool.CheckSeed(); err != nil {
+	if err := s.checkSeedable(ctx, pool); err != nil {
 		return err
 	}
 	wanted := report.sift(r.Entries, pool.Config.FoldCase)
