@@ -11,6 +11,7 @@ import (
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -135,6 +136,22 @@ func TestBrowserKeepsPagesFresh(t *testing.T) {
 	}
 	if said := value[string](p, `getComputedStyle(document.getElementById("live-asof"), "::after").content`); !strings.Contains(said, "cannot be kept up to date") {
 		t.Errorf("of a server that is gone the page says %s", said)
+	}
+}
+
+// TestBrowserLeadsToTheSignIn ends the session of a page that keeps itself fresh: it leads to the sign-in, which says why and knows the way back.
+func TestBrowserLeadsToTheSignIn(t *testing.T) {
+	s := newSite(t, nil)
+	p := s.signedIn(t, newBrowser(t))
+	p.onNewPages(byHand)
+	p.visit("/pools?sort=name")
+	p.must("sign out elsewhere", called(network.ClearBrowserCookies, cdp.Empty{}))
+	value[any](p, `document.cookie = "idpool-" + location.port + "=a secret of before; path=/"`)
+	value[any](p, `void tick()`)
+	p.comes("the sign-in is shown", `location.pathname === "/signin" && document.readyState === "complete"`)
+	p.says("main", "Your session has ended")
+	if to := value[string](p, `document.querySelector("main [name=to]").value`); to != "/pools?sort=name" {
+		t.Errorf("the way back is to %s", to)
 	}
 }
 

@@ -149,16 +149,33 @@ func TestBrowserFindsNothingWrongInTheGallery(t *testing.T) {
 
 // TestBrowserFindsNothingWrongWithThePages looks at each screen of the running program.
 func TestBrowserFindsNothingWrongWithThePages(t *testing.T) {
-	p := newSite(t, nil).signedIn(t, newBrowser(t))
+	s := newSite(t, nil)
+	p := s.signedIn(t, newBrowser(t))
 	rules := axe(t)
+	made := must[struct{ Secret string }](t, s.api(), http.StatusCreated, request{method: "POST", path: "/v1/credentials", body: `{"client": "shop-eu", "scopes": ["read:*"]}`})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/pools/voucher-spring", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+made.Secret)
+	if resp, err := newClient(t).Do(req); err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("the credential is not used: %v, %v", resp, err)
+	}
 	for _, address := range []string{
 		"/", "/pools", "/pools/voucher-spring", "/pools/iccid-lot-7", "/pools/voucher-spring/ids", "/pools/voucher-spring/ids?id=SPRING-00000",
 		"/sequences", "/sequences/order", "/sequences/order/rebuild", "/jobs", "/audit", "/audit?action=pool.create", "/credentials", "/about",
 		"/help", "/find?q=voucher-spring", "/find?q=nothing", "/nowhere",
 		"/pools/voucher-spring/pause", "/pools/voucher-spring/delete", "/pools/voucher-spring/edit", "/new/pool", "/new/pool?review=1&name=%20",
 		"/new/sequence", "/new/credential",
+		"/new/pool?review=1&name=codes&kind=random&length=12&prefix=P-&low=10&target=1000", // with a preview
 	} {
 		p.visit(address)
+		switch {
+		case address == "/credentials":
+			p.says("main .when:nth-child(4)", "ago")
+		case strings.Contains(address, "&kind=random"):
+			p.says("main", "Example 1", "That fills the target")
+		}
 		if faults := p.look(rules); len(faults) > 0 {
 			t.Errorf("%s\n    %s", address, strings.Join(faults, "\n    "))
 		}

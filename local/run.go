@@ -95,7 +95,7 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 	}()
 	greet(out, hello)
 	if p.once != nil {
-		p.once.Print()
+		p.once.Print("")
 	}
 	return server{handler: h, drain: drainTime, logger: logger, out: out}.serve(ctx, listener)
 }

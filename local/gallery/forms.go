@@ -71,6 +71,7 @@ func (s sample) nobody(title string) templates.Frame {
 
 func signIn(s sample) templ.Component {
 	return templates.SignIn(templates.SignInPage{
+		Ended: s.state == Many, To: "/pools",
 		Frame: s.nobody("Sign in"), Issuer: templates.Link{Text: "Sign in with example.com", Href: Prefix}, New: Prefix, Printed: s.state == Error,
 	})
 }

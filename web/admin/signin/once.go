@@ -39,13 +39,17 @@ func NewOnce(now func() time.Time, tell func(path string)) (*Once, error) {
 	return &Once{now: now, tell: tell}, nil
 }
 
-// Print makes an address and prints it.
-func (o *Once) Print() {
+// Print makes an address and prints it. Whoever signs in by it goes to the page to.
+func (o *Once) Print(to string) {
 	code := rand.Text()
 	o.mu.Lock()
 	o.hash, o.until = sha256.Sum256([]byte(code)), o.now().Add(OnceFor)
 	o.mu.Unlock()
-	o.tell(oncePath + "?" + url.Values{fieldCode: {code}}.Encode())
+	q := url.Values{fieldCode: {code}}
+	if to = localPath(to); to != firstPage {
+		q.Set(queryTo, to)
+	}
+	o.tell(oncePath + "?" + q.Encode())
 }
 
 // use takes the code of the address, once.
@@ -78,7 +82,7 @@ func (g *Gate) oncePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.Show(w, r, "Sign in", func(f templates.Frame) templ.Component {
-		return templates.Once(templates.OncePage{Frame: f, Path: oncePath, Code: code})
+		return templates.Once(templates.OncePage{Frame: f, Path: oncePath, Code: code, To: localPath(r.URL.Query().Get(queryTo))})
 	})
 }
 
@@ -89,7 +93,7 @@ func (g *Gate) useOnce(w http.ResponseWriter, r *http.Request) {
 		g.Fail(w, r, alloc.Errorf(alloc.CodeForbidden, "this address was used before, is older than five minutes, or another was printed after it; have a new one printed on the page of the sign-in"))
 		return
 	}
-	g.enter(w, r, terminal(), alloc.RoleAdmin, "/")
+	g.enter(w, r, terminal(), alloc.RoleAdmin, r.PostFormValue(queryTo))
 }
 
 // printOnce prints another address in the terminal. Whoever asks learns nothing.
@@ -98,6 +102,7 @@ func (g *Gate) printOnce(w http.ResponseWriter, r *http.Request) {
 		g.Fail(w, r, alloc.Errorf(web.CodeNotFound, "there is no page at this address"))
 		return
 	}
-	g.Once.Print()
-	http.Redirect(w, r, signinPath+"?"+queryPrinted+"=1", http.StatusSeeOther)
+	to := localPath(r.PostFormValue(queryTo))
+	g.Once.Print(to)
+	http.Redirect(w, r, signinPath+"?"+url.Values{queryPrinted: {"1"}, queryTo: {to}}.Encode(), http.StatusSeeOther)
 }

@@ -9,8 +9,11 @@ import (
 	"idpool/templates"
 )
 
-// queryPrinted says that an address was printed in the terminal.
-const queryPrinted = "printed"
+// What the query of the sign-in's page says: that an address was printed in the terminal, and that there was a session.
+const (
+	queryPrinted = "printed"
+	queryEnded   = "ended"
+)
 
 // page is the page of the sign-in.
 func (g *Gate) page(w http.ResponseWriter, r *http.Request) {
@@ -18,9 +21,10 @@ func (g *Gate) page(w http.ResponseWriter, r *http.Request) {
 		g.Fail(w, r, notConfigured())
 		return
 	}
-	p := templates.SignInPage{New: "", Printed: r.URL.Query().Has(queryPrinted)}
+	q := r.URL.Query()
+	p := templates.SignInPage{Printed: q.Has(queryPrinted), Ended: q.Has(queryEnded), To: localPath(q.Get(queryTo))}
 	if g.Issuer != nil {
-		p.Issuer = g.link(localPath(r.URL.Query().Get(queryTo)))
+		p.Issuer = g.link(p.To)
 	}
 	if g.Once != nil {
 		p.New = newPath
@@ -40,7 +44,7 @@ func (g *Gate) link(to string) templates.Link {
 func (g *Gate) signedOut(w http.ResponseWriter, r *http.Request) {
 	p := templates.SignedOutPage{Again: signinPath}
 	if g.provider != nil {
-		if end := g.provider.endSession(g.BaseURL + signinPath); end != "" {
+		if end := g.provider.endSession(r.Context(), g.BaseURL+signinPath); end != "" {
 			p.Leave = templates.Link{Text: "Sign out of " + g.Issuer.name() + " too", Href: end}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"idpool/alloc"
+	"idpool/web"
 )
 
 // issuerTime bounds each request to the issuer.
@@ -69,20 +71,21 @@ func (p *provider) silent(cause error) error {
 		Because(cause).After(10 * time.Second)
 }
 
+// leaveTime bounds what asking the issuer may hold up the page of somebody who is signed out already.
+const leaveTime = 2 * time.Second
+
 // endSession is where a person ends the session with the issuer, and comes back to the address from; "" where the issuer has no such thing, or
-// was not asked yet.
-func (p *provider) endSession(back string) string {
-	select {
-	case p.asking <- struct{}{}:
-		defer func() { <-p.asking }()
-	default:
+// does not say so in time.
+func (p *provider) endSession(ctx context.Context, back string) string {
+	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	d, err := p.describe(ctx)
+	if err != nil {
+		web.Note(ctx, slog.String(web.KeyPartialError, err.Error()))
 		return ""
 	}
-	if p.found == nil || p.found.endSession == "" {
-		return ""
-	}
-	u, err := url.Parse(p.found.endSession)
-	if err != nil || !trustworthy(u) {
+	u, err := url.Parse(d.endSession)
+	if err != nil || u.Host == "" || !trustworthy(u) {
 		return ""
 	}
 	q := u.Query()

@@ -11,7 +11,8 @@ import (
 )
 
 // RequireSession lets nobody on without a session: it puts the session and the caller that it makes into the context. A browser
-// that was going to a page goes to the sign-in and comes back; anything else gets a page with the status 401.
+// that was going to a page goes to the sign-in, is told there if its session has ended, and comes back; what it has sent from a page is
+// not done, and it comes back to that page. Anything else gets a page with the status 401.
 func (g *Gate) RequireSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.Issuer == nil && g.Once == nil {
@@ -27,7 +28,11 @@ func (g *Gate) RequireSession(next http.Handler) http.Handler {
 		case !alloc.Is(err, alloc.CodeUnauthenticated):
 			g.Fail(w, r, err)
 		case navigates(r):
-			http.Redirect(w, r, signinPath+"?"+url.Values{queryTo: {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+			q := url.Values{queryTo: {r.URL.RequestURI()}}
+			if secret != "" {
+				q.Set(queryEnded, "1")
+			}
+			http.Redirect(w, r, signinPath+"?"+q.Encode(), http.StatusSeeOther)
 		default:
 			g.Fail(w, r, err)
 		}
@@ -43,7 +48,7 @@ func notConfigured() error {
 // to be given the page of the sign-in for it.
 func navigates(r *http.Request) bool {
 	mode := r.Header.Get("Sec-Fetch-Mode")
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (mode == "" || mode == "navigate")
+	return mode == "navigate" || mode == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
 // enter begins the session of whoever was made sure of, in the place of the one that the browser had, and leads on.

@@ -113,6 +113,25 @@ func TestSignOutOfTheIssuerToo(t *testing.T) {
 	}
 }
 
+// A function that has just been started, and has let nobody in, asks the issuer for its way out; one that is silent keeps nobody.
+func TestSignOutOfTheIssuerWhereItWasNotAskedBefore(t *testing.T) {
+	h := newHouse(t, nil)
+	h.tells = func(body string) string {
+		return `{"end_session_endpoint":"https://id.example/logout",` + strings.TrimPrefix(body, "{")
+	}
+	b := h.browser()
+	b.says(b.get("/signout"), http.StatusOK, "https://id.example/logout?client_id=")
+
+	h = newHouse(t, nil)
+	silent := make(chan struct{})
+	h.tells = func(string) string { <-silent; return "" }
+	t.Cleanup(func() { close(silent) })
+	a := h.browser().get("/signout")
+	if a.StatusCode != http.StatusOK || !strings.Contains(a.body, "You are signed out") || strings.Contains(a.body, "Sign out of ") || !strings.Contains(h.log.String(), "does not answer") {
+		t.Errorf("%d, and the log is %s:\n%s", a.StatusCode, h.log.String(), a.body)
+	}
+}
+
 func TestASessionEndsByItself(t *testing.T) {
 	h := newHouse(t, nil)
 	idle, busy := h.browser(), h.browser()
@@ -182,8 +201,47 @@ func TestWhatIsNoPageIsNotRedirected(t *testing.T) {
 	b := h.browser()
 	b.says(b.get("/", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"), http.StatusUnauthorized, "You are not signed in")
 	b.says(b.post("/pools/p/pause", url.Values{"plan": {"x"}}), http.StatusUnauthorized, "You are not signed in")
+	b.must(b.post("/pools/p/pause", url.Values{"plan": {"x"}}, "Sec-Fetch-Mode", "cors"), http.StatusUnauthorized)
 	b.must(b.get("/", "Sec-Fetch-Mode", "navigate"), http.StatusSeeOther)
 	b.must(b.get(static.Address(static.Stylesheet)), http.StatusOK)
+}
+
+// Who comes back after the session has ended is told so at the sign-in, and comes back to where he was, also from a form that was sent: that is not done.
+func TestWhoseSessionHasEndedComesBack(t *testing.T) {
+	h := newHouse(t, nil)
+	if _, _, err := h.svc.CreatePool(alloc.WithCaller(t.Context(), root(t)), "p", alloc.PoolConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	const words, page = "Your session has ended", "/pools?q=a%2Bb&sort=name"
+	b := h.browser()
+	at := b.must(b.get(page), http.StatusSeeOther)
+	if a := b.get(at); strings.Contains(a.body, words) {
+		t.Error("who was not signed in before is told of a session")
+	}
+	b.signIn(user("ann", alloc.RoleAdmin), "/")
+	h.later(time.Hour)
+	for _, came := range []struct {
+		a  answer
+		to string
+	}{
+		{b.get(page, "Sec-Fetch-Mode", "navigate"), page},
+		{b.post("/pools/p/pause?review=1", url.Values{"plan": {"x"}}, "Sec-Fetch-Mode", "navigate"), "/pools/p/pause?review=1"},
+	} {
+		a := b.get(b.must(came.a, http.StatusSeeOther))
+		b.says(a, http.StatusOK, words)
+		m := regexp.MustCompile(`href="(/signin/go[^"]+)"`).FindStringSubmatch(a.body)
+		if m == nil {
+			t.Fatalf("it leads nowhere:\n%s", a.body)
+		}
+		back := b.must(b.get(b.authorized(b.must(b.get(html.UnescapeString(m[1])), http.StatusSeeOther), user("ann", alloc.RoleAdmin))), http.StatusSeeOther)
+		if back != came.to {
+			t.Errorf("it leads back to %s, want %s", back, came.to)
+		}
+		h.later(time.Hour)
+	}
+	if a := b.get("/signin?ended=1&to=//evil.example/"); strings.Contains(a.body, "evil") {
+		t.Errorf("the sign-in leads away:\n%s", a.body)
+	}
 }
 
 func TestOpenRedirects(t *testing.T) {
@@ -301,7 +359,7 @@ func TestAnAddressOfOneUse(t *testing.T) {
 		}
 		c.SignIn = &signin.Config{BaseURL: c.SignIn.BaseURL, Once: once}
 	})
-	once.Print()
+	once.Print("")
 	b := h.browser()
 	b.says(b.get(b.must(b.get("/"), http.StatusSeeOther)), http.StatusOK, "Print a new address")
 	use := func(b *browser, path string) answer {
@@ -330,6 +388,16 @@ func TestAnAddressOfOneUse(t *testing.T) {
 	b.must(use(h.browser(), printed[1]), http.StatusForbidden)
 	h.later(5 * time.Minute)
 	b.must(use(h.browser(), printed[2]), http.StatusForbidden)
+	for to, want := range map[string]string{"/pools?q=a%2Bb": "/pools?q=a%2Bb", "//evil.example": "/", "/signout": "/"} { // whose session has ended comes back
+		h.later(time.Minute)
+		again := b.must(b.post("/signin/new", url.Values{"to": {to}}), http.StatusSeeOther)
+		if strings.Contains(again, "evil") || strings.Contains(printed[len(printed)-1], "evil") {
+			t.Errorf("%s goes on as %s, %s", to, again, printed[len(printed)-1])
+		}
+		if got := b.must(use(b, printed[len(printed)-1]), http.StatusSeeOther); got != want {
+			t.Errorf("who was at %s comes back to %s, want %s", to, got, want)
+		}
+	}
 	for _, path := range printed {
 		if _, code, _ := strings.Cut(path, "code="); code == "" || strings.Contains(h.log.String(), code) {
 			t.Errorf("the log has the code of %s, or there is none", path)
