@@ -102,6 +102,9 @@ type JobSpec struct {
 	Policy   Policy        // of JobRebuild: of a pool whose head is lost, without a copy; "" for not said
 	FoldCase bool          // with Policy
 	File     JobID         // of JobCheck: the seeding whose file it looks at
+	Check    JobID         // of JobSeed: the job that was made last to look at its file; "" for none
+	FirstNew string        // of JobCheck: of the IDs that would be added the first SeedExamples, one a line,
+	LastNew  ID            // and the last
 	Known    TrailMonth    // of JobAudit: an end of the trail that was noted elsewhere; zero for none
 	Verified TrailMonth    // of JobAudit that is done: the end of the trail, up to which it was verified
 }

@@ -24,6 +24,7 @@ type SeedFormat struct {
 	CSV    bool       // else plain text: one ID per line
 	Column string     // the column that holds the IDs, in any case; "" for the first. CSV only
 	Header HeaderMode // default HeaderAuto
+	Ranges bool       // an ID such as 1000-1999 is each number from one to the other, with as many digits; else it is an ID of that form
 }
 
 // ReadSeed reads a seed file as people send them. It takes a UTF-8 mark at the beginning, lines that end in LF, CRLF or
@@ -35,8 +36,11 @@ type SeedFormat struct {
 // and never fails the file. A record without any text is no entry; one that has text, but none in the column of the
 // IDs, is an entry with an empty Raw.
 //
+// Ranges are written out where the format says that there are any, and never by their look: an ID may have the form of one. What a range
+// makes stands on its line.
+//
 // CodeInvalidRequest for what cannot be read at all: another encoding, a workbook, quotes that are not balanced, a
-// column that is not there. The warnings say where the file may be meant in another way.
+// column that is not there, a range that runs backwards or has ends of unlike length, ranges of more than MaxRangeIDs in all. The warnings say where the file may be meant in another way.
 func ReadSeed(data []byte, f SeedFormat) (entries []SeedEntry, warnings []string, err error) {
 	if err := checkFormat(f); err != nil {
 		return nil, nil, err

@@ -54,6 +54,9 @@ func (s *Service) readSeedPart(ctx context.Context, j Job, p receivedPart) (to J
 		return j, nil, nil, err
 	}
 	to = j
+	for _, w := range warnings { // so that whoever looks at the job reads it too
+		to = to.noting(s.second(), "part %d: %s", p.n+1, w)
+	}
 	to.Column, to.Mark = file.column, file.mark()
 	to.Total += c.count
 	in := JobInput{Digest: p.digest, Pieces: len(c.pieces), Entries: c.count, Lines: file.lines - before}

@@ -3,10 +3,11 @@ package alloc
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // CheckSeeding makes a job that looks what would become of the IDs of a seeding's file, all of which has to be there, if it were started now:
-// it adds nothing. Its result has the form of a seeding's. An ID that stands twice in different parts of a file counts as added twice. Needs
+// it adds nothing. Its result has the form of a seeding's, its Spec tells the first and the last ID that would be added, and the seeding's which check was made last. An ID that stands twice in different parts of a file counts as added twice. Needs
 // what NeedToChange says. CodeInvalidRequest where the job takes no such file, or was started; CodeBusy as in Export.
 func (s *Service) CheckSeeding(ctx context.Context, id JobID, intent Token) (j Job, err error) {
 	of, err := s.findJob(ctx, id)
@@ -35,6 +36,9 @@ func (s *Service) CheckSeeding(ctx context.Context, id JobID, intent Token) (j J
 			}
 			return nil
 		}))
+		if err == nil {
+			s.noteCheck(ctx, of, j.ID)
+		}
 		if err == nil && j.State == JobQueued {
 			s.tell(ctx, j)
 		}
@@ -43,9 +47,39 @@ func (s *Service) CheckSeeding(ctx context.Context, id JobID, intent Token) (j J
 	return j, err
 }
 
+// noteCheck puts into a seeding which check of its file was made last, so that it is found from there. Where that fails the check is there all the
+// same, and whoever made it knows it.
+func (s *Service) noteCheck(ctx context.Context, of Job, check JobID) {
+	for range changeTries {
+		if of.Spec.Check == check || of.State != JobReceiving {
+			return
+		}
+		to := of
+		to.Spec.Check = check
+		_, err := s.changeJob(ctx, of, to)
+		if !Is(err, CodeVersionMismatch) {
+			return
+		}
+		if of, err = s.store.Job(ctx, of.ID); err != nil {
+			return
+		}
+	}
+}
+
+// noteNew notes the IDs that would be added.
+func (s *JobSpec) noteNew(id ID) {
+	if s.FirstNew == "" {
+		s.FirstNew = string(id)
+	} else if strings.Count(s.FirstNew, "\n") < SeedExamples-1 {
+		s.FirstNew += "\n" + string(id)
+	}
+	s.LastNew = id
+}
+
 // checkStep looks at the next piece.
 func (s *Service) checkStep(ctx context.Context, j Job) (doneStep, error) {
-	return s.fileStep(ctx, j, func(_ int, ids []ID) ([]SeedOutcome, error) {
+	spec := j.Spec
+	done, err := s.fileStep(ctx, j, func(_ int, ids []ID) ([]SeedOutcome, error) {
 		known, err := s.store.LookUp(ctx, j.Pool, ids)
 		if err != nil {
 			return nil, err
@@ -59,6 +93,7 @@ func (s *Service) checkStep(ctx context.Context, j Job) (doneStep, error) {
 			switch state, there := states[id]; {
 			case !there:
 				outcomes[i] = SeedAdded
+				spec.noteNew(id)
 			case state == StateFree:
 				outcomes[i] = SeedDuplicate
 			default:
@@ -67,4 +102,6 @@ func (s *Service) checkStep(ctx context.Context, j Job) (doneStep, error) {
 		}
 		return outcomes, nil
 	})
+	done.job.Spec = spec
+	return done, err
 }

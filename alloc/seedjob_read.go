@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -78,12 +79,12 @@ func (r *seedFile) read(data []byte, each func(SeedEntry)) (warnings []string, e
 	}
 	lines := bytes.Count(data, []byte("\n"))
 	r.cut = len(data) > 0 && data[len(data)-1] != '\n'
-	begins, noted := r.column < 0, seedNotes{}
+	begins, noted, spread := r.column < 0, seedNotes{}, spreader{on: r.format.Ranges}
 	noting := func(e SeedEntry) {
 		if begins {
 			noted.add(e)
 		}
-		each(e)
+		spread.add(e, each)
 	}
 	guessed := false
 	if r.format.CSV {
@@ -91,7 +92,7 @@ func (r *seedFile) read(data []byte, each func(SeedEntry)) (warnings []string, e
 	} else {
 		r.readText(data, noting)
 	}
-	if err != nil {
+	if err = cmp.Or(err, spread.err); err != nil {
 		return nil, err
 	}
 	if r.lines += lines; r.cut {
@@ -99,11 +100,11 @@ func (r *seedFile) read(data []byte, each func(SeedEntry)) (warnings []string, e
 	}
 	switch {
 	case !r.format.CSV:
-		return noted.warnOfCSV(), nil
+		warnings = noted.warnOfCSV()
 	case guessed:
-		return noted.warnOfHeader(), nil
+		warnings = noted.warnOfHeader()
 	}
-	return nil, nil
+	return append(warnings, spread.warnings()...), nil
 }
 
 // toLF brings lines that end in CR alone to LF, in a file that has no LF at all.

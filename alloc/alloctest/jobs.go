@@ -239,6 +239,10 @@ var jobChanges = map[string]func(j *alloc.Job){
 	"log":        func(j *alloc.Job) { j.Log = j.Log[:1] },
 	"column":     func(j *alloc.Job) { j.Column++ },
 	"format":     func(j *alloc.Job) { j.Input.CSV = false },
+	"ranges":     func(j *alloc.Job) { j.Input.Ranges = false },
+	"check":      func(j *alloc.Job) { j.Spec.Check = "" },
+	"first new":  func(j *alloc.Job) { j.Spec.FirstNew = "a" },
+	"last new":   func(j *alloc.Job) { j.Spec.LastNew = "b" },
 	"header":     func(j *alloc.Job) { j.Input.Header = alloc.HeaderNo },
 	"inputs":     func(j *alloc.Job) { j.Inputs = nil },
 	"digest":     func(j *alloc.Job) { j.Inputs[1].Digest = "0" },
@@ -257,8 +261,8 @@ func (w *world) job(n int) alloc.Job {
 		Kind: alloc.JobExport, Pool: "p", Of: alloc.StateClaimed, Format: "csv", By: "client", State: alloc.JobQueued,
 		Version: 1, Created: at, Updated: at.Add(time.Second), Done: 1, Parts: 2, Mark: "m/ä", Tries: 3, Faults: 2, Failure: "because", Change: "change",
 		Why: "the fair in “Köln”\t2027", Started: at.Add(2 * time.Second), Total: 1 << 53, Tally: someTally(1), Log: someEvents(at, 2),
-		Input:  alloc.SeedFormat{CSV: true, Column: "Code, größer", Header: alloc.HeaderYes},
-		Column: 3, Inputs: someInputs(2),
+		Input:  alloc.SeedFormat{CSV: true, Column: "Code, größer", Header: alloc.HeaderYes, Ranges: true},
+		Column: 3, Inputs: someInputs(2), Spec: alloc.JobSpec{Check: "another", FirstNew: "a\nb", LastNew: "größer"},
 	}
 }
 

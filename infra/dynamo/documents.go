@@ -60,6 +60,7 @@ type (
 		CSV    bool             `json:"csv,omitzero"`
 		Column string           `json:"column,omitzero"`
 		Header alloc.HeaderMode `json:"header,omitzero"`
+		Ranges bool             `json:"ranges,omitzero"`
 	}
 
 	storedInput struct {
@@ -78,6 +79,9 @@ type (
 		Policy   alloc.Policy        `json:"policy,omitzero"`
 		FoldCase bool                `json:"fold_case,omitzero"`
 		File     alloc.JobID         `json:"file,omitzero"`
+		Check    alloc.JobID         `json:"check,omitzero"`
+		FirstNew string              `json:"first_new,omitzero"`
+		LastNew  alloc.ID            `json:"last_new,omitzero"`
 		Known    alloc.TrailMonth    `json:"known,omitzero"`
 		Verified alloc.TrailMonth    `json:"verified,omitzero"`
 	}

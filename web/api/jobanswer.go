@@ -132,7 +132,8 @@ func newTally(j alloc.Job) any {
 type inputAnswer struct {
 	Column string `json:"column,omitzero"`
 	Header *bool  `json:"header,omitempty"` // nil where it is recognised
-	Parts  int    `json:"parts"`            // that have come; the next one has this number
+	Ranges bool   `json:"ranges,omitzero"`
+	Parts  int    `json:"parts"` // that have come; the next one has this number
 	Lines  int    `json:"lines"`
 }
 
@@ -184,7 +185,7 @@ func formatOf(f alloc.SeedFormat) string {
 }
 
 func newInputAnswer(j alloc.Job) *inputAnswer {
-	in := inputAnswer{Column: j.Input.Column, Parts: len(j.Inputs)}
+	in := inputAnswer{Column: j.Input.Column, Ranges: j.Input.Ranges, Parts: len(j.Inputs)}
 	switch j.Input.Header {
 	case alloc.HeaderYes:
 		in.Header = new(true)

@@ -92,7 +92,7 @@ func (a api) pools() []Route {
 		manage(post, pool+"/drain", "drainPool", withoutBody(a.setPool(alloc.PoolDraining))),
 		{
 			Method: post, Path: pool + "/seed", Operation: "seedPool", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onPool,
-			Query: []string{"column", "header"}, Keys: KeysAnswered, read: a.seed,
+			Query: []string{"column", "header", "ranges"}, Keys: KeysAnswered, read: a.seed,
 		},
 		{
 			Method: post, Path: pool + "/seedings", Operation: "openSeeding", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onPool,

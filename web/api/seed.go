@@ -129,7 +129,7 @@ func readSeed(q request) (seedFile, error) {
 
 func readSeedList(q request) (seedFile, error) {
 	if len(q.query) > 0 {
-		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "column and header are for files; leave them out with a JSON body")
+		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "column, header and ranges are for files; leave them out with a JSON body")
 	}
 	var b idsBody
 	if err := readJSON(q, b.fields(), seedAdvice); err != nil {
@@ -156,6 +156,13 @@ func readSeedText(q request, media string) (seedFile, error) {
 		format.Header = alloc.HeaderNo
 	default:
 		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "header must be true or false; leave it out to have it recognised")
+	}
+	switch ranges := q.query.Get("ranges"); ranges {
+	case "", "false":
+	case "true":
+		format.Ranges = true
+	default:
+		return seedFile{}, alloc.Errorf(alloc.CodeInvalidRequest, "ranges must be true or false; leave it out where a line such as 1000-1999 is an ID")
 	}
 	data, err := web.ReadUpload(q.http, uploadAdvice)
 	if err != nil {

@@ -20,12 +20,13 @@ type seedingBody struct {
 	Format string `json:"format"`
 	Column string `json:"column"`
 	Header *bool  `json:"header"` // nil to have it recognised
+	Ranges bool   `json:"ranges"`
 	Why    string `json:"why"`
 }
 
 func (b *seedingBody) fields() []field {
 	return []field{
-		text("format", &b.Format), text("column", &b.Column), text("why", &b.Why),
+		text("format", &b.Format), text("column", &b.Column), text("why", &b.Why), flag("ranges", &b.Ranges),
 		{"header", func(value []byte) error {
 			b.Header = new(bool)
 			return flag("header", b.Header).read(value)
@@ -36,7 +37,7 @@ func (b *seedingBody) fields() []field {
 // format is how the file is to be read. It has to be said whether that is a table: lines that were taken for IDs by mistake
 // could not be taken out of a pool again.
 func (b seedingBody) format() (alloc.SeedFormat, error) {
-	f := alloc.SeedFormat{CSV: b.Format == formatCSV, Column: b.Column}
+	f := alloc.SeedFormat{CSV: b.Format == formatCSV, Column: b.Column, Ranges: b.Ranges}
 	if b.Format != formatCSV && b.Format != formatText {
 		return f, alloc.Errorf(alloc.CodeInvalidRequest, "format must be %s, for a table, or %s, for one ID a line", formatCSV, formatText)
 	}

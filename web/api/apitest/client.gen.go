@@ -376,8 +376,14 @@ const (
 
 // Defines values for SeedPoolParamsHeader.
 const (
-	False SeedPoolParamsHeader = "false"
-	True  SeedPoolParamsHeader = "true"
+	SeedPoolParamsHeaderFalse SeedPoolParamsHeader = "false"
+	SeedPoolParamsHeaderTrue  SeedPoolParamsHeader = "true"
+)
+
+// Defines values for SeedPoolParamsRanges.
+const (
+	SeedPoolParamsRangesFalse SeedPoolParamsRanges = "false"
+	SeedPoolParamsRangesTrue  SeedPoolParamsRanges = "true"
 )
 
 // Defines values for ListSequencesParamsFormat.
@@ -1000,6 +1006,9 @@ type Job struct {
 
 		// Parts Parts that have come; the next one to send has this number.
 		Parts int `json:"parts"`
+
+		// Ranges Whether ranges are written out; absent where they are not.
+		Ranges *bool `json:"ranges,omitempty"`
 	} `json:"input,omitempty"`
 
 	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *check*: looks what a seeding would add. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
@@ -2148,6 +2157,9 @@ type ReceivedJob struct {
 
 		// Parts Parts that have come; the next one to send has this number.
 		Parts int `json:"parts"`
+
+		// Ranges Whether ranges are written out; absent where they are not.
+		Ranges *bool `json:"ranges,omitempty"`
 	} `json:"input,omitempty"`
 
 	// Kind *export*: writes IDs to a file. *seed*: adds the IDs of a file. *check*: looks what a seeding would add. *count*: counts IDs. *rebuild*: rebuilds the queue of a pool. *audit*: verifies a pool, a sequence or the trail.
@@ -2424,6 +2436,10 @@ type SeedingRequest struct {
 
 	// Header Whether the first line names the columns; recognised by default.
 	Header *bool `json:"header,omitempty"`
+
+	// Ranges Whether an ID such as `1000-1999` is a range: each number from one to the other, with as many digits, at most 100,000 IDs of a
+	// part. Otherwise it is an ID of that form, and `warnings` says that there are such.
+	Ranges *bool `json:"ranges,omitempty"`
 
 	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
 	//
@@ -3721,6 +3737,11 @@ type SeedPoolParams struct {
 	// Header Whether the first line names the columns; recognised by default. For files alone.
 	Header *SeedPoolParamsHeader `form:"header,omitempty" json:"header,omitempty"`
 
+	// Ranges Whether an ID such as `1000-1999` is a range: each number from one to the other, with as many digits, at most 100,000 IDs of a
+	// request. By default it is an ID of that form, and `warnings` says that there are such. A range that runs backwards, or whose ends have unlike
+	// numbers of digits, is refused. For files alone.
+	Ranges *SeedPoolParamsRanges `form:"ranges,omitempty" json:"ranges,omitempty"`
+
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
 	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
 	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
@@ -3729,6 +3750,9 @@ type SeedPoolParams struct {
 
 // SeedPoolParamsHeader defines parameters for SeedPool.
 type SeedPoolParamsHeader string
+
+// SeedPoolParamsRanges defines parameters for SeedPool.
+type SeedPoolParamsRanges string
 
 // OpenSeedingParams defines parameters for OpenSeeding.
 type OpenSeedingParams struct {
@@ -9826,6 +9850,18 @@ func NewSeedPoolRequestWithBody(server string, pool PoolInPath, params *SeedPool
 		if params.Header != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "header", *params.Header, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Ranges != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "ranges", *params.Ranges, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
