@@ -37,4 +37,8 @@ type IDRecord struct {
 	Metadata  map[string]string
 	At        time.Time
 	HeldUntil time.Time // of a hold
+
+	// Changed is when the last write was made by which it is taken as it is, where that was later than At: a confirmation, a retirement, a repeat of a request that
+	// carried out what the first had begun, or a restore, which carries here what was taken before. Zero where none was, or a version that did not keep it made it.
+	Changed time.Time
 }

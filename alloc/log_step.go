@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// logMargin is how much longer ago an ID may have been claimed that was not yet as it is now: it was held until then, and was confirmed
-// since; or the record of its key was carried out to its end since. Clocks may differ by the rest.
+// logMargin is how much earlier than the time since which a log is something may have happened that is in it all the same. What was written by a version
+// that kept no later times than that of the claim was held until then, and was confirmed since; or the record of its key was carried out to
+// its end since. Clocks may differ by the rest.
 const logMargin = MaxHold + KeyRetention + time.Hour
 
 // logStep writes the next part of a log.
@@ -103,7 +104,7 @@ func (s *Service) logLeases(ctx context.Context, j Job, limit int) (data []byte,
 			return nil, 0, "", err
 		}
 		for _, r := range page {
-			if !r.damaged() && j.logs(r.At) {
+			if !r.damaged() && j.logs(r.At, r.Carried) {
 				leases = append(leases, r)
 			}
 		}
@@ -123,15 +124,22 @@ func (j Job) logsID(r IDRecord) bool {
 	case StateFree:
 		return false
 	case StateClaimed:
-		return j.logs(r.At)
+		return j.logs(r.At, r.Changed)
 	}
 	return true
 }
 
-// logs reports whether what was taken at the time may be missing from a backup of the time from which the log is. What has
-// no time may be. What a restore has carried has the time at which it was first taken: a log of the time after a restore is asked for without Since.
-func (j Job) logs(at time.Time) bool {
-	return j.Spec.Since.IsZero() || at.IsZero() || at.After(j.Spec.Since.Add(-logMargin))
+// logs reports whether what was taken at a time, and last changed or carried at another, may be missing from a backup of the time since which the log is, or be
+// something else there. What has no time may be.
+func (j Job) logs(at, changed time.Time) bool {
+	return j.Spec.Since.IsZero() || at.IsZero() || later(at, changed).After(j.Spec.Since.Add(-logMargin))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // damaged reports whether it is an entry that WalkLedger could not read.

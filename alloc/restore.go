@@ -36,7 +36,7 @@ type Restores interface {
 
 	// Carry makes each ID what the record says of it, as Standing.Carry decides, by one conditional write an ID. point is the time to which
 	// the backup was restored. An ID that the pool does not know is added, and counted as seeded. A repeat is a success, and none of it a clash, as
-	// long as nobody has taken or settled the ID in between. Of one ID several records are carried in their order. What is carried cannot be had by any
+	// long as nobody has taken or settled the ID in between. What it makes of an ID has its IDRecord.Changed of then. Of one ID several records are carried in their order. What is carried cannot be had by any
 	// claim from then on, whatever stock lies in whose memory. At most 1,000 records. CodePoolNotFound, CodePoolDeleted, CodePoolRebuilding, CodePoolDamaged.
 	Carry(ctx context.Context, pool PoolName, point time.Time, taken []IDRecord) ([]CarryOutcome, error)
 
@@ -44,7 +44,7 @@ type Restores interface {
 	LookUp(ctx context.Context, pool PoolName, ids []ID) ([]IDRecord, error)
 
 	// CarryLeases enters each lease into the ledger, as LeaseRecord.Carries decides by the entries that are there, by a conditional write each: so a rebuild
-	// begins above them, and above what is there. No two begin at the same number. A repeat is a success, and its outcomes are CarryKnown, or CarryClash as before.
+	// begins above them, and above what is there. What it enters has its LeaseRecord.Carried of then. No two begin at the same number. A repeat is a success, and its outcomes are CarryKnown, or CarryClash as before.
 	// At most 1,000. CodeRebuildStep while somebody may lease (Sequence.CheckCarry), CodeSequenceNotFound, CodeSequenceDeleted.
 	CarryLeases(ctx context.Context, name SequenceName, leases []LeaseRecord) ([]CarryOutcome, error)
 }

@@ -8,9 +8,7 @@ import (
 
 // Standing is what a restored pool has of an ID of which something is said that is to be carried.
 type Standing struct {
-	// State is "" where the pool does not know the ID. At is when the write was made by which he has it: of a claim that was begun before, and
-	// carried out by a repeat of its key, that is later than what others are told.
-	IDRecord
+	IDRecord // its State is "" where the pool does not know the ID
 
 	// Carried says that a Carry has brought whoever has it, and that it was not settled here since: he has not taken it here, whenever that was.
 	Carried bool
@@ -34,10 +32,10 @@ var carryOrder = []State{StateFree, StateHeld, StateClaimed, StateReturning, Sta
 //
 // What a burning has retired has no token and is nobody's; a burning takes nothing that has an owner.
 //
-// Two things it cannot see. Who held an ID before the point, and confirmed it here later than the record has it with somebody else, took it before the
-// point as far as the pool knows: it goes to whom the record names. And an ID that a pool has forgotten, as somebody has claimed it here without a key,
-// is one that the pool does not know. A pool that is paused from the restore on has not the second, and the first only where clients reach it: what
-// they have is settled in a paused pool too.
+// Who held an ID before the point, and has confirmed or retired it here since, has taken it here as any other.
+//
+// One thing it cannot see: an ID that a pool has forgotten, as somebody has claimed it here without a key, is one that the pool does not know. A pool that is
+// paused from the restore on has none.
 func (r Standing) Carry(said IDRecord, point time.Time) (IDRecord, CarryOutcome) {
 	if r.State == "" {
 		if said.State == StateFree { // it may have been taken since
@@ -54,7 +52,7 @@ func (r Standing) Carry(said IDRecord, point time.Time) (IDRecord, CarryOutcome)
 }
 
 func (r Standing) becomes(said IDRecord, point time.Time) CarryOutcome {
-	here := r.Token != "" && !r.Carried && r.At.After(point) // somebody has taken it since the restore
+	here := r.Token != "" && !r.Carried && later(r.At, r.Changed).After(point) // somebody has taken it since the restore, or kept it
 	switch {
 	case said.State == StateFree:
 		return CarryKnown

@@ -261,7 +261,7 @@ func (d *disaster) wantCarried(t testing.TB) {
 	}
 	for id, want := range d.taken {
 		got := now[id]
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(alloc.IDRecord{}, "Job", "Metadata")); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(alloc.IDRecord{}, "Job", "Metadata", "Changed")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
 		}
 	}

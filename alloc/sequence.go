@@ -340,4 +340,6 @@ type LeaseRecord struct {
 	At     time.Time
 	Epoch  Epoch
 	Proven bool // it was shown to be disjoint from all before it left the house
+
+	Carried time.Time // when a restore entered it into this ledger; zero where a lease did, or a version that did not keep that
 }

@@ -110,7 +110,8 @@ type Claims interface {
 	// Unknown set. A repeat of what was done is a success that changes nothing, also a release of IDs that have come back
 	// since, as long as nobody else has released them after that. It works in every state of the pool. A confirmation
 	// works past the hold's time while nobody has taken the ID back: CodeNotOwner then. A released ID can be claimed again
-	// after Sweep, not before, and never while its pool is deleted. CodePoolNotFound, CodeIDNotFound, CodeNotOwner,
+	// after Sweep, not before, and never while its pool is deleted. IDRecord.Changed is when a confirmation or a retirement was made; of a confirmation in
+	// a pool that forgets it may be missing. CodePoolNotFound, CodeIDNotFound, CodeNotOwner,
 	// CodeIDRetired, CodePoolDamaged.
 	//
 	// After an Unknown outcome the same order is to be repeated until its outcome is known, and no other event sent before:

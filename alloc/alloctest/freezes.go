@@ -176,7 +176,7 @@ var freezeCases = []testCase{
 		if !sameTime(last.At, loose.At) {
 			w.Errorf("At of the entry that is not proven: got %v, want %v", last.At, loose.At)
 		}
-		last.At = loose.At
+		last.At, last.Carried = loose.At, loose.Carried
 		equal(w, last, loose, "the entry that is not proven")
 		w.covered(all[:len(all)-1], leased)
 		equal(w, len(w.ledger("s", 100)), len(all)-1, "proven entries")

@@ -48,7 +48,7 @@ func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, point time.Time,
 		for _, record := range taken {
 			to, outcome := p.standing(record.ID).Carry(record, point)
 			if outcome == alloc.CarryDone {
-				p.carry(to)
+				p.carry(to, m.now())
 			}
 			outcomes = append(outcomes, outcome)
 		}
@@ -66,13 +66,13 @@ func (p *modelPool) standing(id alloc.ID) alloc.Standing {
 }
 
 // carry makes an ID what the record says.
-func (p *modelPool) carry(record alloc.IDRecord) {
+func (p *modelPool) carry(record alloc.IDRecord, now time.Time) {
 	r := p.ids[record.ID]
 	if r == nil {
 		r = &modelID{IDRecord: alloc.IDRecord{ID: record.ID, Job: record.Job}}
 		p.add(r)
 	}
-	record.Pool, record.Job, record.Metadata = p.Name, r.Job, maps.Clone(record.Metadata)
+	record.Pool, record.Job, record.Metadata, record.Changed = p.Name, r.Job, maps.Clone(record.Metadata), now
 	r.IDRecord, r.last, r.unlisted, r.carried, r.forget = record, "", false, true, record.At.Add(alloc.KeyRetention)
 }
 
@@ -107,7 +107,7 @@ func (m *Model) CarryLeases(ctx context.Context, name alloc.SequenceName, leases
 		}
 		outcomes = nil
 		for _, l := range leases {
-			outcomes = append(outcomes, q.enter(l))
+			outcomes = append(outcomes, q.enter(l, m.now()))
 		}
 		return nil
 	})
@@ -115,7 +115,7 @@ func (m *Model) CarryLeases(ctx context.Context, name alloc.SequenceName, leases
 }
 
 // enter carries a lease into the ledger.
-func (q *modelSequence) enter(l alloc.LeaseRecord) alloc.CarryOutcome {
+func (q *modelSequence) enter(l alloc.LeaseRecord, now time.Time) alloc.CarryOutcome {
 	var there []alloc.LeaseRecord
 	for _, e := range q.ledger {
 		if e.damaged {
@@ -125,6 +125,7 @@ func (q *modelSequence) enter(l alloc.LeaseRecord) alloc.CarryOutcome {
 	}
 	write, due, outcome := l.Carries(there)
 	if due {
+		write.Carried = now
 		entry := modelLease{LeaseRecord: write, damaged: write.Token == ""}
 		if i := slices.IndexFunc(q.ledger, func(e modelLease) bool { return e.Start == write.Start }); i >= 0 {
 			q.ledger[i] = entry

@@ -82,6 +82,9 @@ func (p *modelPool) settle(id alloc.ID, o alloc.SettleOrder, now time.Time) {
 	}
 	r := p.ids[id]
 	r.State, r.HeldUntil, r.carried = t.To, time.Time{}, false
+	if t.To != alloc.StateReturning { // which is nobody's any more
+		r.Changed = now
+	}
 	if o.Event == alloc.EventConfirm {
 		r.forget = now.Add(alloc.KeyRetention)
 	}

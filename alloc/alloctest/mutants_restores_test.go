@@ -32,6 +32,8 @@ var restoreMutants = []mutant{
 	{"nothing is carried", []string{"after a restore and a carrying", "after a restore and a burning", "Carry makes each ID"}, func(m *Model) alloc.Store { return lazy{m} }},
 	{"an unknown ID that is said to be free is added as free", []string{"an unknown ID is added"}, func(m *Model) alloc.Store { return adding{m} }},
 	{"the stock leaves out the last of a page", []string{"Stock gives the IDs"}, func(m *Model) alloc.Store { return skippingStock{m} }},
+	{"what is carried does not say when that was", []string{"Carry makes each ID", "an unknown ID is added"}, func(m *Model) alloc.Store { return backdating{m} }},
+	{"a lease that is entered does not say when that was", []string{"CarryLeases enters"}, func(m *Model) alloc.Store { return backdatedLedger{m} }},
 	{"no lease is entered into a ledger", []string{"CarryLeases enters", "a lease that runs into what was carried", "after a restore and a carrying"}, func(m *Model) alloc.Store { return ledgerless{m} }},
 	{"numbers in two hands are not told", []string{"a lease that overlaps somebody else's"}, func(m *Model) alloc.Store { return silentLedger{m} }},
 	{"an audit finds nothing", []string{"a pool that is damaged in any part", "an ID that is listed and gone", "a hold that is past its time for longer"}, auditing(func(step *alloc.AuditStep) { step.Findings = nil })},
@@ -95,7 +97,7 @@ func (s trampling) Carry(ctx context.Context, pool alloc.PoolName, point time.Ti
 	for i, o := range outcomes {
 		if o == alloc.CarryClash {
 			s.data.mu.Lock()
-			s.data.pools[pool].carry(taken[i])
+			s.data.pools[pool].carry(taken[i], s.now())
 			s.data.mu.Unlock()
 		}
 	}
@@ -188,6 +190,35 @@ func (s silentLedger) CarryLeases(ctx context.Context, name alloc.SequenceName, 
 	for i, o := range outcomes {
 		if o == alloc.CarryClash {
 			outcomes[i] = alloc.CarryDone
+		}
+	}
+	return outcomes, err
+}
+
+// backdating keeps the time at which what it carries was taken where it comes from, and no other.
+type backdating struct{ *Model }
+
+func (s backdating) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.Carry(ctx, pool, point, taken)
+	s.data.mu.Lock()
+	defer s.data.mu.Unlock()
+	for i, o := range outcomes {
+		if o == alloc.CarryDone {
+			s.data.pools[pool].ids[taken[i].ID].Changed = time.Time{}
+		}
+	}
+	return outcomes, err
+}
+
+type backdatedLedger struct{ *Model }
+
+func (s backdatedLedger) CarryLeases(ctx context.Context, name alloc.SequenceName, leases []alloc.LeaseRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.CarryLeases(ctx, name, leases)
+	s.data.mu.Lock()
+	defer s.data.mu.Unlock()
+	if q := s.data.sequences[name]; q != nil {
+		for i := range q.ledger {
+			q.ledger[i].Carried = time.Time{}
 		}
 	}
 	return outcomes, err

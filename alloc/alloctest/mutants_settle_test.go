@@ -55,6 +55,7 @@ var settleMutants = []mutant{
 	{"a release of what somebody else has by now takes it from him", []string{"C41 a double release", "a release whose answer is lost is repeated after"}, func(m *Model) alloc.Store {
 		return stealing{m}
 	}},
+	{"a confirmation does not say when it was made", []string{"a confirmation and a retirement say when"}, func(m *Model) alloc.Store { return momentless{m} }},
 	{"a retired ID comes back", []string{"C41 a retired ID is nobody's", "where a release retires"}, func(m *Model) alloc.Store { return unretiring{m} }},
 	{"a release retires nowhere", []string{"where a release retires"}, func(m *Model) alloc.Store { return returning{m} }},
 	{"a hold's end retires where a release does", []string{"where a release retires"}, func(m *Model) alloc.Store { return severe{m} }},
@@ -337,4 +338,21 @@ func (s unheeding) Claim(ctx context.Context, o alloc.ClaimOrder) (alloc.Claim, 
 func (s unheeding) Lease(ctx context.Context, o alloc.LeaseOrder) (alloc.Range, error) {
 	o.Refusal = nil
 	return s.Model.Lease(ctx, o)
+}
+
+// momentless keeps no time but that of the claim.
+type momentless struct{ *Model }
+
+func (s momentless) Settle(ctx context.Context, o alloc.SettleOrder) (alloc.Settled, error) {
+	settled, err := s.Model.Settle(ctx, o)
+	s.data.mu.Lock()
+	defer s.data.mu.Unlock()
+	if p := s.data.pools[o.Pool]; err == nil {
+		for _, id := range o.IDs {
+			if r := p.ids[id]; r != nil {
+				r.Changed = time.Time{}
+			}
+		}
+	}
+	return settled, err
 }

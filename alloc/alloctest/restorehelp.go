@@ -165,6 +165,7 @@ func (w *world) said(has alloc.IDRecord, state alloc.State, ahead int) alloc.IDR
 	r := alloc.IDRecord{Pool: has.Pool, ID: has.ID, State: state, Generation: has.Generation + alloc.Generation(ahead), Job: has.Job}
 	if state != alloc.StateFree {
 		r.Token, r.By, r.Owner, r.At, r.HeldUntil = alloc.NewToken(), "other", "other", w.clock.Now(), heldUntil(w, state)
+		r.Changed = w.clock.Now().Add(-time.Minute) // where it was; here it is when it is carried
 	}
 	return r
 }
@@ -179,6 +180,7 @@ func (w *world) becomes(point time.Time, has alloc.Standing, said alloc.IDRecord
 	equal(w, got[0], want, fmt.Sprintf("outcome of %+v, which is said to be %+v; the backup is of %v", has, said, point))
 	if want == alloc.CarryDone {
 		has = alloc.Standing{IDRecord: to, Carried: true}
+		has.Changed = w.clock.Now()
 	}
 	w.sameCarried(w.inspect(has.Pool, has.ID), has.IDRecord)
 	return has

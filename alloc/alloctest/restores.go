@@ -85,6 +85,7 @@ var restoreCases = []testCase{
 				want = r
 				want.State = alloc.StateRetired
 			}
+			want.Changed = w.clock.Now()
 			w.carriedAs("p", r, alloc.CarryDone)
 			w.sameCarried(w.inspect("p", r.ID), want)
 			w.carriedAs("p", r, alloc.CarryKnown)

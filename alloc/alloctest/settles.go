@@ -30,6 +30,36 @@ var settleCases = []testCase{
 			}
 		}
 	}},
+	{"a confirmation and a retirement say when they were made, a repeat and a release change nothing of that, and it ends with the life of the ID", func(w *world) {
+		w.full("p", 4)
+		changed := func(c alloc.Claim, want time.Time) {
+			w.Helper()
+			if r := w.inspect("p", c.IDs[0]); !sameTime(r.Changed, want) || !sameTime(r.At, c.At) {
+				w.Fatalf("a claim of %v: got %+v, want it changed at %v", c.At, r, want)
+			}
+		}
+		for _, o := range []alloc.ClaimOrder{holdOrder("p", 1, aHold), keyedHold("p", 1, aHold, "k")} {
+			c := w.claim(w.open(), o)
+			changed(c, time.Time{})
+			w.clock.Advance(time.Minute)
+			w.confirm(w.open(), c)
+			confirmed := w.clock.Now()
+			w.clock.Advance(time.Minute)
+			w.confirm(w.open(), c)
+			changed(c, confirmed)
+			w.release(w.open(), c)
+			changed(c, confirmed)
+			w.sweep("p")
+			if r := w.inspect("p", c.IDs[0]); !r.Changed.IsZero() {
+				w.Fatalf("an ID that is free: got %+v, want it as new", r)
+			}
+		}
+		c := w.claim(w.open(), order("p", 2))
+		changed(c, time.Time{})
+		w.clock.Advance(time.Minute)
+		w.retire(w.open(), c)
+		changed(c, w.clock.Now())
+	}},
 	{"an ID that was claimed for good is confirmed already, and can be released or retired", func(w *world) {
 		w.full("p", 3)
 		for _, e := range theEvents {

@@ -18,17 +18,23 @@ var ledgerRestoreCases = []testCase{
 			{Start: 11, End: 20, Token: alloc.NewToken(), By: "other", At: w.clock.Now().Add(-time.Hour), Epoch: 1, Proven: true},
 			{Start: 500, End: 599, Token: alloc.NewToken(), By: "third", At: w.clock.Now(), Epoch: 3},
 		}
+		w.setSequence("s", alloc.SequencePaused)
+		carried := w.clock.Now()
+		leases[1].Carried = carried.Add(-time.Hour)
 		for _, want := range []alloc.CarryOutcome{alloc.CarryDone, alloc.CarryKnown} {
 			w.outcomes(w.carryLeases("s", leases...), alloc.CarryKnown, want, want)
+			if want == alloc.CarryDone {
+				leases[1].Carried, leases[2].Carried = carried, carried
+			}
 			w.sameLedger(w.wholeLedger("s", 2), leases)
 		}
 		longer := leases[2]
-		longer.End = 699
+		longer.End, longer.Carried = 699, w.clock.Now()
 		shorter := leases[1]
 		shorter.End = 15
 		w.outcomes(w.carryLeases("s", longer, shorter), alloc.CarryDone, alloc.CarryKnown)
 		w.sameLedger(w.wholeLedger("s", 10), []alloc.LeaseRecord{leases[0], leases[1], longer})
-		unread := alloc.LeaseRecord{Start: 700}
+		unread := alloc.LeaseRecord{Start: 700} // of which nothing else is known
 		for _, want := range []alloc.CarryOutcome{alloc.CarryDone, alloc.CarryKnown} {
 			w.outcomes(w.carryLeases("s", unread, alloc.LeaseRecord{Start: 500}), want, alloc.CarryKnown)
 			w.sameLedger(w.wholeLedger("s", 10), []alloc.LeaseRecord{leases[0], leases[1], longer, unread})
@@ -270,10 +276,10 @@ func (w *world) sameLedger(got, want []alloc.LeaseRecord) {
 	w.Helper()
 	equal(w, len(got), len(want), "entries of the ledger")
 	for i := range got {
-		if !sameTime(got[i].At, want[i].At) {
-			w.Fatalf("At of an entry of the ledger: got %v, want %v", got[i].At, want[i].At)
+		if !sameTime(got[i].At, want[i].At) || !sameTime(got[i].Carried, want[i].Carried) {
+			w.Fatalf("entry of the ledger: got %+v, want %+v", got[i], want[i])
 		}
-		got[i].At = want[i].At
+		got[i].At, got[i].Carried = want[i].At, want[i].Carried
 		equal(w, got[i], want[i], "entry of the ledger")
 	}
 }

@@ -110,11 +110,12 @@ func (t *traveller) meets(other, h *holding) {
 }
 
 // unknowable reports whether nothing can know that somebody has the ID: he has taken it between the restore and the procedure, and the pool
-// has forgotten it; he has confirmed it then, and its hold was over in the old world; or it may be in two hands since then, where nothing tells
-// what was taken in the old world.
+// has forgotten it; he has confirmed it then, its hold was over in the old world, and a pool that forgets does not tell when he did; or it may be in two hands since then, where nothing
+// tells what was taken in the old world.
 func (t *traveller) unknowable(h *holding) bool {
-	forgotten := h.era == astray && h.state == alloc.StateClaimed && travelConfig(h.pool).Policy == alloc.PolicyForget
-	confirmed := h.era == before && h.changed == astray && !h.until.IsZero()
+	forgets := travelConfig(h.pool).Policy == alloc.PolicyForget
+	forgotten := forgets && h.era == astray && h.state == alloc.StateClaimed
+	confirmed := forgets && h.era == before && h.changed == astray && !h.until.IsZero()
 	return forgotten || confirmed || t.givenBack(h) || t.blind(h.pool) && t.plan.dirty == 2
 }
 

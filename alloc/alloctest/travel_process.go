@@ -114,13 +114,8 @@ func (t *traveller) somebody() *process {
 	return t.crew[i]
 }
 
-// lastCall draws the number of calls before the last.
-func (t *traveller) lastCall() int {
-	if t.fixture.Through == nil {
-		return t.rng.IntN(4)
-	}
-	return t.rng.IntN(4 << t.rng.IntN(5))
-}
+// lastCall draws the number of calls before the last: few for most, and enough to get deep into a run of the schedule for some.
+func (t *traveller) lastCall() int { return t.rng.IntN(4 << t.rng.IntN(5)) }
 
 // operator is a process that carries the procedure out. After many tries it is one that lives.
 func (t *traveller) operator(try int) *process {

@@ -208,6 +208,7 @@ func decodeID(pool alloc.PoolName, id alloc.ID, it Item) alloc.IDRecord {
 	if r.State == alloc.StateHeld {
 		r.HeldUntil = fromMilli(it.Int(AttrHoldEnd))
 	}
+	r.Changed = fromMilli(it.Int(AttrWritten))
 	return r
 }
 

@@ -61,7 +61,7 @@ const (
 	AttrHoldEnd  = "u"  // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
 	AttrPut      = "w"  // of an ID that is free: who may list it, see seed_loose.go
 	AttrCarried  = "cy" // of an ID that is taken: a restore has brought whoever has it, and nothing was done to it here since
-	AttrWritten  = "aw" // of an ID that is taken: when it was, in milliseconds, where that was later than AttrTaken: a repeat has carried the claim out
+	AttrWritten  = "aw" // of an ID that is taken: when the last write was made by which it is taken as it is, in milliseconds, where that was not at AttrTaken
 	AttrLast     = "y"  // of an ID: mark of the token that it came back from last
 
 	AttrLow       = "lo" // of a head: oldest chunk with unsettled listings

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"time"
 
 	"idpool/alloc"
 )
@@ -43,10 +44,10 @@ func (s *Store) checkCarry(ctx context.Context, name alloc.SequenceName) error {
 }
 
 // carriedItem is a lease as an entry of the ledger. One that could not be read there cannot be here either: it tells that there was one.
-func carriedItem(name alloc.SequenceName, r alloc.LeaseRecord, call string) Item {
+func carriedItem(name alloc.SequenceName, r alloc.LeaseRecord, call string, now time.Time) Item {
 	l := lease{sequence: name, start: int64(r.Start), end: int64(r.End), epoch: r.Epoch, token: r.Token, by: r.By, at: r.At}
 	it := l.item()
-	it["ca"] = call
+	it["ca"], it["cw"] = call, now.UnixNano()
 	if r.Proven {
 		it["pr"] = true
 	}
@@ -71,7 +72,7 @@ func (s *Store) carryLease(ctx context.Context, name alloc.SequenceName, l alloc
 			}
 			return outcome, s.tellReach(ctx, l, b)
 		}
-		it, cond := carriedItem(name, write, call), Absent("pk")
+		it, cond := carriedItem(name, write, call, s.now()), Absent("pk")
 		if old := b.items[it.Str("sk")]; old != nil {
 			cond = asRead(old, "end", "t", "ep")
 			if reach, there := old["rc"]; there {

@@ -15,7 +15,7 @@ import (
 //	end  last number          t   token of the lease       by  client       at  when, in nanoseconds       ep  epoch
 //	pr   it is proven         un  another range was answered in its place         rb  the rebuild that it is the test of: nobody got it
 //	rc   how far up entries go that begin below it and reach over its start, where that is further than end: see leases_carry.go
-//	ca   token of the call of CarryLeases that entered it; absent where a lease did
+//	ca   token of the call of CarryLeases that entered it; absent where a lease did         cw  when that was, in nanoseconds
 //
 // A record that is not proven is a lease under way, or one that a crash cut off. The latter stays for ever as what it
 // is: a gap that nobody was told of. It costs later proofs nothing but to be passed over.

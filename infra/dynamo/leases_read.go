@@ -93,11 +93,11 @@ func ledgerRecord(it Item) (r alloc.LeaseRecord, fault string) {
 		return r, "it has no token"
 	case it.Int("ep") < 1:
 		return r, "it has no epoch"
-	case !absentOr[bool](it, "pr", "un"), !absentOr[string](it, "by"), !absentOr[int64](it, "at"):
+	case !absentOr[bool](it, "pr", "un"), !absentOr[string](it, "by"), !absentOr[int64](it, "at", "cw"):
 		return r, "an attribute is of the wrong type"
 	}
 	return alloc.LeaseRecord{
 		Start: r.Start, End: alloc.Number(it.Int("end")), Token: alloc.Token(it.Str("t")), By: alloc.ClientID(it.Str("by")),
-		At: fromNanos(it.Int("at")), Epoch: alloc.Epoch(it.Int("ep")), Proven: it.Bool("pr"),
+		At: fromNanos(it.Int("at")), Epoch: alloc.Epoch(it.Int("ep")), Proven: it.Bool("pr"), Carried: fromNanos(it.Int("cw")),
 	}, ""
 }

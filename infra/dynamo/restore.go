@@ -108,7 +108,7 @@ type carrying struct {
 	states  map[alloc.ID]Item
 	retired int64 // by this call
 
-	heldAtMost time.Time // when a hold ends of which that is not known
+	now time.Time // of the call
 }
 
 func (s *Store) newCarrying(h *head, point time.Time, records []alloc.IDRecord) *carrying {
@@ -121,7 +121,7 @@ func (s *Store) newCarrying(h *head, point time.Time, records []alloc.IDRecord) 
 	job := "carry-" + digestOf(parts...)[:16]
 	return &carrying{
 		seeding: newSeeding(s, alloc.SeedBatch{Pool: h.pool.Name, Job: alloc.JobID(job), IDs: ids}, h),
-		point:   point, records: records, results: make([]alloc.CarryOutcome, len(records)), states: map[alloc.ID]Item{}, heldAtMost: s.now().Add(alloc.MaxHold),
+		point:   point, records: records, results: make([]alloc.CarryOutcome, len(records)), states: map[alloc.ID]Item{}, now: s.now(),
 	}
 }
 
@@ -217,12 +217,12 @@ func (c *carrying) one(ctx context.Context, r alloc.IDRecord, it Item) (o alloc.
 func (c *carrying) judge(r alloc.IDRecord, it Item) (alloc.IDRecord, alloc.CarryOutcome) {
 	r.Token = alloc.Token(tokenOf(r))
 	if r.State == alloc.StateHeld && r.HeldUntil.IsZero() { // its end is not known
-		r.HeldUntil = c.heldAtMost
+		r.HeldUntil = c.now.Add(alloc.MaxHold)
 	}
 	var has alloc.Standing
 	if !c.unknown(it) {
 		has.State, has.Generation = stateOf[it.Str(AttrState)], alloc.Generation(it.Int(AttrGeneration))
-		has.Token, has.At, has.Carried = alloc.Token(it.Str(AttrToken)), fromMilli(max(it.Int(AttrTaken), it.Int(AttrWritten))), it.isOf(AttrCarried)
+		has.Token, has.At, has.Changed, has.Carried = alloc.Token(it.Str(AttrToken)), fromMilli(it.Int(AttrTaken)), fromMilli(it.Int(AttrWritten)), it.isOf(AttrCarried)
 	}
 	return has.Carry(r, c.point)
 }
@@ -313,7 +313,7 @@ func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now It
 
 // attrs is what the record says of the ID.
 func (c *carrying) attrs(r alloc.IDRecord) Item {
-	set := Item{AttrState: storedState[r.State], AttrGeneration: int64(r.Generation), AttrCarried: int64(1)}
+	set := Item{AttrState: storedState[r.State], AttrGeneration: int64(r.Generation), AttrCarried: int64(1), AttrWritten: c.now.UnixMilli()}
 	if token := tokenOf(r); token != "" {
 		set[AttrToken] = token
 	}

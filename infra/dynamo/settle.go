@@ -224,9 +224,10 @@ func (w *settlement) change(it Item) (Update, Cond) {
 	case alloc.EventConfirm:
 		return w.confirmed(it), All(append(conds, Eq(AttrState, StateHeld))...)
 	case alloc.EventRetire:
-		set := map[string]any{AttrState: StateRetired, AttrSource: w.call}
+		set := map[string]any{AttrState: StateRetired, AttrSource: w.call, AttrWritten: w.s.now().UnixMilli()}
 		current := Any(Absent(AttrExpires), Gt(AttrExpires, w.s.now().Unix()))
-		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires, AttrCarried}}, All(append(conds, taken, current)...)
+		// It comes back no more, so it ends no key; without that name it stays within one write unit.
+		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires, AttrCarried, AttrKey}}, All(append(conds, taken, current)...)
 	default: // step 2 of coming back; it must not expire on its way
 		set := map[string]any{AttrState: StateReturning}
 		return Update{Set: set, Remove: []string{AttrExpires}}, All(append(conds, taken)...)
@@ -237,7 +238,9 @@ func (w *settlement) change(it Item) (Update, Cond) {
 // never before the key of the claim: so a repeat finds what it has confirmed, and so does whatever its owner began before.
 func (w *settlement) confirmed(it Item) Update {
 	u := Update{Set: map[string]any{AttrState: StateClaimed}, Remove: []string{AttrHoldEnd, AttrCarried}}
-	if w.forgets {
+	if !w.forgets {
+		u.Set[AttrWritten] = w.s.now().UnixMilli()
+	} else {
 		taken := time.UnixMilli(it.Int(AttrTaken) + 1) // or a part of a millisecond before
 		u.Set[AttrExpires] = max(keyExpiry(w.s.now()), keyExpiry(taken))
 	}

@@ -105,16 +105,16 @@ func (k known) forgotten(now time.Time) bool { return over(k.forgetAt, now) }
 
 // recordColumns are the columns of a record, of a row i that may be missing.
 const recordColumns = `coalesce(i.id, ''), coalesce(i.state, ''), coalesce(i.generation, 0), coalesce(i.job, ''),
-	coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken, i.hold_until, i.forget_at`
+	coalesce(i.token, ''), coalesce(i.client, ''), coalesce(i.owner, ''), i.metadata, i.taken, i.hold_until, i.forget_at, i.changed`
 
 func scanKnown(row scanner) (r known, err error) {
 	var metadata dbsql.NullString
-	var taken, held, forget dbsql.NullInt64
-	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken, &held, &forget)
+	var taken, held, forget, changed dbsql.NullInt64
+	err = row.Scan(&r.ID, &r.State, &r.Generation, &r.Job, &r.Token, &r.By, &r.Owner, &metadata, &taken, &held, &forget, &changed)
 	if err != nil {
 		return r, err
 	}
-	r.At, r.HeldUntil, r.forgetAt = momentOf(taken), momentOf(held), momentOf(forget)
+	r.At, r.HeldUntil, r.forgetAt, r.Changed = momentOf(taken), momentOf(held), momentOf(forget), momentOf(changed)
 	if metadata.Valid {
 		err = json.Unmarshal([]byte(metadata.String), &r.Metadata)
 	}

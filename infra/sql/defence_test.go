@@ -17,7 +17,7 @@ func TestSchemaKeepsItsExceptionsNarrow(t *testing.T) {
 	}
 	edit(t, path, `INSERT INTO ids (pool, id, state, generation, job, token, hold_until) VALUES
 		(1, 'held', 'held', 1, 'j', 't', 1), (1, 'claimed', 'claimed', 1, 'j', 't', NULL), (1, 'returning', 'returning', 1, 'j', 't', NULL), (1, 'retired', 'retired', 1, 'j', 't', NULL)`)
-	edit(t, path, `INSERT INTO leases VALUES (1, 10, 19, 'one', 'c', 0, 1, 1, 0), (1, 30, 39, '', 'c', 0, 1, 1, 1)`)
+	edit(t, path, `INSERT INTO leases VALUES (1, 10, 19, 'one', 'c', 0, 1, 1, 0, NULL), (1, 30, 39, '', 'c', 0, 1, 1, 1, NULL)`)
 	edit(t, path, `INSERT INTO marks VALUES (1, 50, 2, 0)`)
 	edit(t, path, `INSERT INTO months VALUES ('2027-01', 5, 'h')`)
 	wantAllowed(t, path, map[string]bool{
@@ -42,21 +42,21 @@ func TestSchemaKeepsItsExceptionsNarrow(t *testing.T) {
 		`UPDATE ids SET generation = 7 WHERE id = 'id-00000'`:                                                       false,
 
 		// A lease that is carried may overlap; no other may, nor overlap one that was carried.
-		`INSERT INTO leases VALUES (1, 15, 25, 'x', 'c', 0, 1, 1, 1)`:      true,
-		`INSERT INTO leases VALUES (1, 15, 25, 'x', 'c', 0, 1, 0, 1)`:      true,
-		`INSERT INTO leases VALUES (1, 15, 25, 'x', 'c', 0, 1, 1, 0)`:      false,
-		`INSERT INTO leases VALUES (1, 35, 45, 'x', 'c', 0, 1, 1, 0)`:      false,
-		`INSERT INTO leases VALUES (1, 25, 30, 'x', 'c', 0, 1, 1, 0)`:      false,
-		`INSERT INTO leases VALUES (1, 20, 29, 'x', 'c', 0, 1, 1, 0)`:      true,
-		`INSERT INTO leases VALUES (1, 20, 29, 'x', 'c', 0, 1, 0, 0)`:      false, // unproven, and not carried
-		`UPDATE leases SET high = 25, carried = 1 WHERE low = 10`:          true,
-		`UPDATE leases SET high = 25 WHERE low = 10`:                       false,
-		`UPDATE leases SET high = 15, carried = 1 WHERE low = 10`:          false,
-		`UPDATE leases SET token = 'x', carried = 1 WHERE low = 10`:        false,
-		`UPDATE leases SET token = 'x', carried = 1 WHERE low = 30`:        true, // it has none
-		`UPDATE leases SET low = 5, high = 25, carried = 1 WHERE low = 10`: false,
-		`UPDATE leases SET epoch = 9 WHERE low = 10`:                       false,
-		`INSERT INTO leases VALUES (1, 60, 50, 'x', 'c', 0, 1, 1, 1)`:      false,
+		`INSERT INTO leases VALUES (1, 15, 25, 'x', 'c', 0, 1, 1, 1, NULL)`: true,
+		`INSERT INTO leases VALUES (1, 15, 25, 'x', 'c', 0, 1, 0, 1, NULL)`: true,
+		`INSERT INTO leases VALUES (1, 15, 25, 'x', 'c', 0, 1, 1, 0, NULL)`: false,
+		`INSERT INTO leases VALUES (1, 35, 45, 'x', 'c', 0, 1, 1, 0, NULL)`: false,
+		`INSERT INTO leases VALUES (1, 25, 30, 'x', 'c', 0, 1, 1, 0, NULL)`: false,
+		`INSERT INTO leases VALUES (1, 20, 29, 'x', 'c', 0, 1, 1, 0, NULL)`: true,
+		`INSERT INTO leases VALUES (1, 20, 29, 'x', 'c', 0, 1, 0, 0, NULL)`: false, // unproven, and not carried
+		`UPDATE leases SET high = 25, carried = 1 WHERE low = 10`:           true,
+		`UPDATE leases SET high = 25 WHERE low = 10`:                        false,
+		`UPDATE leases SET high = 15, carried = 1 WHERE low = 10`:           false,
+		`UPDATE leases SET token = 'x', carried = 1 WHERE low = 10`:         false,
+		`UPDATE leases SET token = 'x', carried = 1 WHERE low = 30`:         true, // it has none
+		`UPDATE leases SET low = 5, high = 25, carried = 1 WHERE low = 10`:  false,
+		`UPDATE leases SET epoch = 9 WHERE low = 10`:                        false,
+		`INSERT INTO leases VALUES (1, 60, 50, 'x', 'c', 0, 1, 1, 1, NULL)`: false,
 
 		// Marks and the ends of months only rise.
 		`UPDATE marks SET high = 51`:                                            true,

@@ -141,12 +141,13 @@ func (s *Store) Leases(ctx context.Context, name alloc.SequenceName, below alloc
 	})
 }
 
-const leaseColumns = `low, high, token, client, at, epoch, proven`
+const leaseColumns = `low, high, token, client, at, epoch, proven, entered`
 
 // scanLease reads an entry. All but what a restore has carried are proven: they were written in the transaction of their proof.
 func scanLease(row scanner) (r alloc.LeaseRecord, err error) {
 	var at int64
-	err = row.Scan(&r.Start, &r.End, &r.Token, &r.By, &at, &r.Epoch, &r.Proven)
-	r.At = moment(at)
+	var entered dbsql.NullInt64
+	err = row.Scan(&r.Start, &r.End, &r.Token, &r.By, &at, &r.Epoch, &r.Proven, &entered)
+	r.At, r.Carried = moment(at), momentOf(entered)
 	return r, err
 }

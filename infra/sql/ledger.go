@@ -16,9 +16,9 @@ const (
 
 	// carryLease enters a lease. An entry that begins there is one that ends sooner, or cannot be read: of such a one it is said anew
 	// whose it is, and it ends no sooner than before.
-	carryLease = `INSERT INTO leases (sequence, low, high, token, client, at, epoch, proven, carried) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1)
+	carryLease = `INSERT INTO leases (sequence, low, high, token, client, at, epoch, proven, carried, entered) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9)
 		ON CONFLICT (sequence, low) DO UPDATE SET high = CASE WHEN leases.high > excluded.high THEN leases.high ELSE excluded.high END, token = excluded.token, client = excluded.client, at = excluded.at,
-			epoch = excluded.epoch, proven = excluded.proven, carried = 1`
+			epoch = excluded.epoch, proven = excluded.proven, carried = 1, entered = excluded.entered`
 )
 
 // readable reports whether an entry of the ledger says whose it is. What else could be wrong with it its columns do not allow.
@@ -77,6 +77,7 @@ func (s *Store) CarryLeases(ctx context.Context, name alloc.SequenceName, leases
 		if err := q.CheckCarry(); err != nil {
 			return nil, err
 		}
+		now := s.clock()
 		there, err := t.besideLeases(q, leases)
 		if err != nil {
 			return nil, err
@@ -95,7 +96,7 @@ func (s *Store) CarryLeases(ctx context.Context, name alloc.SequenceName, leases
 			if !readable(entry) { // nor was it where it comes from; its start is known to be used
 				entry.End, entry.Token = max(entry.Start, entry.End), ""
 			}
-			if err := changedOne(t.exec(carryLease, q.number, entry.Start, entry.End, entry.Token, entry.By, instant(entry.At), entry.Epoch, entry.Proven)); err != nil {
+			if err := changedOne(t.exec(carryLease, q.number, entry.Start, entry.End, entry.Token, entry.By, instant(entry.At), entry.Epoch, entry.Proven, instant(now))); err != nil {
 				return nil, err
 			}
 		}

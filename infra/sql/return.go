@@ -13,7 +13,7 @@ const (
 		(SELECT n FROM ids WHERE pool = $1 AND state = 'held' AND hold_until <= $2 ORDER BY hold_until LIMIT $3)`
 	returning = `SELECT n FROM ids WHERE pool = $1 AND state = 'returning' ORDER BY n LIMIT $2`
 	freeRow   = `UPDATE ids SET n = (SELECT max(n) + 1 FROM ids), state = 'free', generation = generation + 1, last_token = token,
-		token = NULL, client = NULL, owner = NULL, metadata = NULL, taken = NULL, brought = 0 WHERE n = $1 AND state = 'returning'`
+		token = NULL, client = NULL, owner = NULL, metadata = NULL, taken = NULL, changed = NULL, brought = 0 WHERE n = $1 AND state = 'returning'`
 )
 
 // bringBack ends the holds that are over and frees what is on its way back; more says that some is left.

@@ -113,11 +113,15 @@ func (r idRow) settled(c alloc.PoolConfig, o alloc.SettleOrder) (alloc.Transitio
 	return end, ""
 }
 
-const moveRow = `UPDATE ids SET state = $4, hold_until = NULL, forget_at = $5, brought = 0 WHERE n = $1 AND state = $2 AND token = $3`
+const moveRow = `UPDATE ids SET state = $4, hold_until = NULL, forget_at = $5, brought = 0, changed = coalesce($6, changed) WHERE n = $1 AND state = $2 AND token = $3`
 
 // move carries a settlement out.
 func (t *tx) move(p poolRow, r idRow, to alloc.State, now time.Time) error {
-	return changedOne(t.exec(moveRow, r.n, r.state, r.token, to, forgetAt(p, to, now)))
+	changed := now
+	if to == alloc.StateReturning { // which is nobody's any more
+		changed = time.Time{}
+	}
+	return changedOne(t.exec(moveRow, r.n, r.state, r.token, to, forgetAt(p, to, now), optional(changed)))
 }
 
 // changedOne refuses a step whose row somebody else has changed since it was read. Where steps run one after the other

@@ -67,33 +67,33 @@ func TestSchemaDefendsItself(t *testing.T) {
 	if _, _, err := s.CreateSequence(t.Context(), "q", alloc.SequenceConfig{}.WithDefaults()); err != nil {
 		t.Fatal(err)
 	}
-	edit(t, path, `INSERT INTO leases SELECT sequence, 10, 19, 'one', 'c', 0, 1, 1, 0 FROM sequences`)
+	edit(t, path, `INSERT INTO leases SELECT sequence, 10, 19, 'one', 'c', 0, 1, 1, 0, NULL FROM sequences`)
 	edit(t, path, `INSERT INTO ids (pool, id, state, generation, job, token, forget_at)
 		VALUES (1, 'kept', 'claimed', 0, 'j', 't', NULL), (1, 'retired', 'retired', 0, 'j', 't', NULL), (1, 'due', 'claimed', 0, 'j', 't', 1)`)
 	if err := s.Record(t.Context(), alloc.AuditRecord{ID: "r", At: time.Unix(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	wantAllowed(t, path, map[string]bool{
-		`INSERT INTO leases SELECT sequence, 20, 29, 'next', 'c', 0, 1, 1, 0 FROM sequences`:   true,
-		`INSERT INTO leases SELECT sequence, 1, 9, 'before', 'c', 0, 1, 1, 0 FROM sequences`:   true,
-		`INSERT INTO leases SELECT sequence, 10, 10, 'same', 'c', 0, 1, 1, 0 FROM sequences`:   false,
-		`INSERT INTO leases SELECT sequence, 5, 10, 'into', 'c', 0, 1, 1, 0 FROM sequences`:    false,
-		`INSERT INTO leases SELECT sequence, 15, 15, 'within', 'c', 0, 1, 1, 0 FROM sequences`: false,
-		`INSERT INTO leases SELECT sequence, 19, 40, 'across', 'c', 0, 1, 1, 0 FROM sequences`: false,
-		`INSERT INTO leases SELECT sequence, 5, 40, 'around', 'c', 0, 1, 1, 0 FROM sequences`:  false,
-		`UPDATE levels SET n_free = n_free - 1, n_claimed = n_claimed + 1`:                     true,
-		`UPDATE levels SET n_free = n_free - 1`:                                                false,
-		`UPDATE levels SET n_free = n_free - 2, n_claimed = n_claimed + 2`:                     false,
-		`UPDATE levels SET n_retired = n_retired + 1`:                                          false,
-		`UPDATE trail SET result = 'ok'`:                                                       false,
-		`DELETE FROM trail`:                                                                    false,
-		`DELETE FROM ids WHERE state = 'free'`:                                                 false, // whoever seeded it again would hand it out again
-		`DELETE FROM ids WHERE forget_at IS NOT NULL`:                                          true,
-		`DELETE FROM ids WHERE id = 'kept'`:                                                    false,
-		`DELETE FROM ids WHERE id = 'retired'`:                                                 false,
-		`UPDATE ids SET forget_at = 1 WHERE id = 'kept'`:                                       true,
-		`UPDATE ids SET forget_at = 1 WHERE id = 'retired'`:                                    false,
-		`UPDATE ids SET forget_at = 1 WHERE state = 'free'`:                                    false,
+		`INSERT INTO leases SELECT sequence, 20, 29, 'next', 'c', 0, 1, 1, 0, NULL FROM sequences`:   true,
+		`INSERT INTO leases SELECT sequence, 1, 9, 'before', 'c', 0, 1, 1, 0, NULL FROM sequences`:   true,
+		`INSERT INTO leases SELECT sequence, 10, 10, 'same', 'c', 0, 1, 1, 0, NULL FROM sequences`:   false,
+		`INSERT INTO leases SELECT sequence, 5, 10, 'into', 'c', 0, 1, 1, 0, NULL FROM sequences`:    false,
+		`INSERT INTO leases SELECT sequence, 15, 15, 'within', 'c', 0, 1, 1, 0, NULL FROM sequences`: false,
+		`INSERT INTO leases SELECT sequence, 19, 40, 'across', 'c', 0, 1, 1, 0, NULL FROM sequences`: false,
+		`INSERT INTO leases SELECT sequence, 5, 40, 'around', 'c', 0, 1, 1, 0, NULL FROM sequences`:  false,
+		`UPDATE levels SET n_free = n_free - 1, n_claimed = n_claimed + 1`:                           true,
+		`UPDATE levels SET n_free = n_free - 1`:                                                      false,
+		`UPDATE levels SET n_free = n_free - 2, n_claimed = n_claimed + 2`:                           false,
+		`UPDATE levels SET n_retired = n_retired + 1`:                                                false,
+		`UPDATE trail SET result = 'ok'`:                                                             false,
+		`DELETE FROM trail`:                                                                          false,
+		`DELETE FROM ids WHERE state = 'free'`:                                                       false, // whoever seeded it again would hand it out again
+		`DELETE FROM ids WHERE forget_at IS NOT NULL`:                                                true,
+		`DELETE FROM ids WHERE id = 'kept'`:                                                          false,
+		`DELETE FROM ids WHERE id = 'retired'`:                                                       false,
+		`UPDATE ids SET forget_at = 1 WHERE id = 'kept'`:                                             true,
+		`UPDATE ids SET forget_at = 1 WHERE id = 'retired'`:                                          false,
+		`UPDATE ids SET forget_at = 1 WHERE state = 'free'`:                                          false,
 	})
 }
 

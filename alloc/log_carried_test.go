@@ -1,0 +1,101 @@
+package alloc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"idpool/alloc"
+	"idpool/alloc/alloctest"
+)
+
+// A restore within a restore: what the first one has carried was taken long before, and came into this table after the point of the second.
+func TestALogSinceATimeHasWhatWasCarriedAfterIt(t *testing.T) {
+	d := &disaster{mill: newMill(t, alloc.PoolConfig{}, "A-0", "A-1", "A-2"), taken: map[alloc.ID]alloc.IDRecord{}}
+	long := d.clock.Now()
+	d.clock.Advance(10 * 24 * time.Hour) // a backup of ten days ago was restored, and is about to be carried forward
+	d.point = d.clock.Now()
+	restore := d.model.Snapshot()
+	d.clock.Advance(time.Hour)
+	d.setState(t, alloc.PoolPaused)
+	x := alloc.IDRecord{Pool: pool, ID: "A-0", State: alloc.StateClaimed, Token: "owner-of-a-0", At: long.Add(time.Hour), By: "shop"}
+	o, err := d.model.Carry(t.Context(), pool, long, []alloc.IDRecord{x})
+	if err != nil || o[0] != alloc.CarryDone {
+		t.Fatal(o, err)
+	}
+	d.taken["A-0"] = x
+	d.restoredFromALog(t, restore)
+	d.wantNoneTwice(t)
+}
+
+// A hold may be confirmed long after its end, where no sweep has come by: a backup of the time between has it as a hold.
+func TestALogSinceATimeHasWhatWasConfirmedAfterIt(t *testing.T) {
+	d := &disaster{mill: newMill(t, alloc.PoolConfig{}, "A-0", "A-1", "A-2"), taken: map[alloc.ID]alloc.IDRecord{}}
+	c := d.claim(t, 1, time.Hour)
+	d.clock.Advance(10 * 24 * time.Hour)
+	d.point = d.clock.Now()
+	restore := d.model.Snapshot()
+	d.clock.Advance(time.Hour)
+	d.settle(t, alloc.EventConfirm, c, 0)
+	d.taken[c.IDs[0]] = alloc.IDRecord{ID: c.IDs[0], State: alloc.StateClaimed}
+	d.restoredFromALog(t, restore)
+	d.wantNoneTwice(t)
+}
+
+// restoredFromALog has a log since the point written, sets the table back to it, and restores it from the log.
+func (d *disaster) restoredFromALog(t *testing.T, setBack func()) {
+	t.Helper()
+	d.old = d.model
+	log := d.log(t, alloc.LogRequest{Pool: pool, Since: d.point})
+	setBack()
+	d.setState(t, alloc.PoolPaused)
+	if j, lines := d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog}, log); len(lines) > 0 {
+		t.Errorf("the job is %+v with %+v", j, lines)
+	}
+}
+
+// A lease that a restore has entered into the ledger is in a log since a time before that, whenever it was leased.
+func TestALogSinceATimeHasLeasesThatWereCarriedAfterIt(t *testing.T) {
+	d := newDisaster(t)
+	long := d.clock.Now()
+	d.clock.Advance(10 * 24 * time.Hour)
+	since := d.clock.Now()
+	d.clock.Advance(time.Hour)
+	l := alloc.LeaseRecord{Start: 500, End: 599, Token: "owner-of-500", By: "shop", At: long, Epoch: 1, Proven: true}
+	if _, err := d.model.CarryLeases(t.Context(), sequence, []alloc.LeaseRecord{l}); err != nil {
+		t.Fatal(err)
+	}
+	d.old = d.model
+	log := d.log(t, alloc.LogRequest{Sequence: sequence, Since: since})
+	if strings.Count(log, "\n") != 3 || !strings.Contains(log, "owner-of-500") {
+		t.Errorf("the log is %s, want what was carried in it, and nothing else", log)
+	}
+	d.clock.Advance(10 * 24 * time.Hour)
+	if log := d.log(t, alloc.LogRequest{Sequence: sequence, Since: d.clock.Now()}); strings.Count(log, "\n") != 2 {
+		t.Errorf("a log since a later time is %s", log)
+	}
+}
+
+// Whoever held an ID before the point, and has confirmed or retired it in the restored table, has it in his hand: the record that gives it to another is told.
+func TestWhatWasKeptSinceTheRestoreAndIsSomebodyElsesIsTold(t *testing.T) {
+	for _, e := range []alloc.Event{alloc.EventConfirm, alloc.EventRetire} {
+		d := &disaster{mill: newMill(t, alloc.PoolConfig{}, "A-0"), taken: map[alloc.ID]alloc.IDRecord{}}
+		c := d.claim(t, 1, time.Hour)
+		d.point = d.clock.Now()
+		restore := d.model.Snapshot()
+		d.clock.Advance(2 * time.Hour)
+		d.sweep(t)
+		other := d.claim(t, 1, 0)
+		d.old = alloctest.NewModel(d.clock.Now)
+		copyPool(t, d.model, d.old, alloc.PoolConfig{})
+		log := d.log(t, alloc.LogRequest{Pool: pool})
+		restore()
+		d.setState(t, alloc.PoolPaused)
+		d.settle(t, e, c, 0) // he was answered that it is his
+		j, lines := d.restore(t, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog}, log)
+		r, err := d.model.Inspect(t.Context(), pool, c.IDs[0])
+		if len(lines) != 1 || lines[0].Outcome != alloc.CarryClash || err != nil || r.Token != c.Token || r.Token == other.Token {
+			t.Errorf("%s: the job is %+v with %+v, and the ID %+v, %v", e, j, lines, r, err)
+		}
+	}
+}
