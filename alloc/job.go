@@ -3,6 +3,7 @@ package alloc
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -40,6 +41,19 @@ const (
 
 // Ended reports whether a job in the state goes no further.
 func (s JobState) Ended() bool { return s == JobDone || s == JobFailed || s == JobCancelled }
+
+// EndedBadly reports whether the job has ended so that a person should look at it: it has failed, or it was to verify something and has findings.
+func (j Job) EndedBadly() bool {
+	return j.State == JobFailed || j.State == JobDone && j.Verdict == VerdictFindings
+}
+
+// EndPlace is where the job stands among those that have ended badly: by its end, and beside others of the same moment by its ID.
+func (j Job) EndPlace() string { return EndPlaceOf(j.Updated, j.ID) }
+
+// EndPlaceOf is the EndPlace of a job that ended then.
+func EndPlaceOf(end time.Time, id JobID) string {
+	return fmt.Sprintf("%020d#%s", max(0, end.UnixNano()), id)
+}
 
 // JobRetention is how long a job and its parts are kept after it was made.
 const JobRetention = 7 * 24 * time.Hour

@@ -20,6 +20,11 @@ func newBoard(t testing.TB, m *alloctest.Model) {
 	}
 }
 
+// failedAudit is in a world as newWorld makes it: an audit that has failed.
+func failedAudit() alloc.Job {
+	return alloc.Job{ID: "0123456789ABCDEFGHIJKLMNOS", Kind: alloc.JobAudit, Pool: pool, State: alloc.JobFailed, Created: time.Now(), Updated: time.Now()}
+}
+
 // boardOperations are what pages of many things ask for.
 var boardOperations = map[string]operation{
 	"TrailAtOnce": {need: alloc.ActionRead, on: "*", run: func(ctx context.Context, s *alloc.Service) error {
@@ -30,6 +35,10 @@ var boardOperations = map[string]operation{
 		jobs, err := s.OpenJobs(ctx, 10)
 		exports := slices.DeleteFunc(jobs, func(j alloc.Job) bool { return j.Kind != alloc.JobExport })
 		return oneOrHidden(len(exports), err)
+	}},
+	"FailedJobs": {need: alloc.ActionManage, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
+		jobs, _, err := s.FailedJobs(ctx, time.Time{}, 10)
+		return oneOrHidden(len(jobs), err)
 	}},
 	"Board": {need: alloc.ActionRead, on: string(pool), list: true, run: func(ctx context.Context, s *alloc.Service) error {
 		b, err := s.Board(ctx)

@@ -279,7 +279,7 @@ func newWorld(t testing.TB, plan alloctest.Plan) (*alloc.Service, *alloctest.Fau
 		t.Fatal(err)
 	}
 	j := alloc.Job{ID: export, Kind: alloc.JobExport, Pool: pool, Format: "lines", State: alloc.JobRunning, Created: time.Now(), Parts: 1}
-	if err := errors.Join(m.CreateJob(ctx, j), m.PutPart(ctx, export, 0, alloc.Part{Data: []byte("ID-0\n"), IDs: 1})); err != nil {
+	if err := errors.Join(m.CreateJob(ctx, j), m.CreateJob(ctx, failedAudit()), m.PutPart(ctx, export, 0, alloc.Part{Data: []byte("ID-0\n"), IDs: 1})); err != nil {
 		t.Fatal(err)
 	}
 	newBreak(t, m)

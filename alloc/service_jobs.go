@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Encoder writes IDs in a format. What it makes of some IDs and of others, one after the other, is what it would make of
@@ -99,6 +100,26 @@ func (s *Service) OpenJobs(ctx context.Context, limit int) ([]Job, error) {
 	}
 	jobs, _, err := filtered(ctx, caller, "", limit, s.store.OpenJobs, look)
 	return jobs, err
+}
+
+// FailedJobs returns the jobs that have failed, or verified something and have findings, at or after since, and that the caller may see, as in Job: the one
+// that ended last first, at most limit (1 to 100). more says that there may be others, that ended before them.
+func (s *Service) FailedJobs(ctx context.Context, since time.Time, limit int) (jobs []Job, more bool, err error) {
+	caller, err := s.someone(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := checkPage(limit); err != nil {
+		return nil, false, err
+	}
+	read := func(ctx context.Context, before string, limit int) ([]Job, error) {
+		return s.store.FailedJobs(ctx, since, before, limit)
+	}
+	look := func(j Job) entry[string] {
+		return entry[string]{position: j.EndPlace(), name: j.covered(), need: kindOf(j.Kind).need, or: ActionManage}
+	}
+	jobs, next, err := filtered(ctx, caller, "", limit, read, look)
+	return jobs, next != "", err
 }
 
 // CancelJob ends a job that has not ended; the parts that are there stay. One that was cancelled before is a success. Needs

@@ -331,6 +331,11 @@ type Jobs interface {
 	// cannot be read as in ListJobs, for as long as it is not known that it has ended.
 	OpenJobs(ctx context.Context, after JobID, limit int) ([]Job, error)
 
+	// FailedJobs returns at most limit jobs that have ended badly, as Job.EndedBadly says, at or after since, as their Updated says: the one that
+	// ended last first, from before the place given ("": from the last), as Job.EndPlace says it. None is missing. Its cost depends on how many of these there are, and neither on those that
+	// have ended well nor on those that ended before since. One whose record cannot be read as in ListJobs.
+	FailedJobs(ctx context.Context, since time.Time, before string, limit int) ([]Job, error)
+
 	// PutInput keeps a piece of a job's input, at most MaxPartBytes, under the name, if there is none of that name yet; Input
 	// returns the one that is there. CodeJobNotFound where there is none.
 	PutInput(ctx context.Context, job JobID, name string, data []byte) error

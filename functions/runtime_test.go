@@ -104,6 +104,16 @@ func start(t testing.TB, folder string, settings ...string) *environment {
 // invoke hands the function an event and returns what it answers. A function that fails fails the test.
 func (e *environment) invoke(t testing.TB, payload any) []byte {
 	t.Helper()
+	got := e.ask(t, payload)
+	if got.failed {
+		t.Fatalf("the function failed: %s", got.body)
+	}
+	return got.body
+}
+
+// ask hands the function an event, and returns what became of it.
+func (e *environment) ask(t testing.TB, payload any) (got outcome) {
+	t.Helper()
 	data, err := json.Marshal(payload)
 	if err != nil {
 		t.Fatal(err)
@@ -117,15 +127,11 @@ func (e *environment) invoke(t testing.TB, payload any) []byte {
 		t.Fatal("the function asks for no event")
 	}
 	select {
-	case got := <-ev.outcome:
-		if got.failed {
-			t.Fatalf("the function failed: %s", got.body)
-		}
-		return got.body
+	case got = <-ev.outcome:
 	case <-timeout:
 		t.Fatal("the function does not answer")
 	}
-	return nil
+	return got
 }
 
 func TestNoFunctionStartsWithASettingThatIsWrong(t *testing.T) {

@@ -102,6 +102,7 @@ func callsOf(s alloc.Store) map[string]func(ctx context.Context) error {
 		"ChangeJob":    func(ctx context.Context) error { _, err := s.ChangeJob(ctx, 1, lateJob); return err },
 		"ListJobs":     func(ctx context.Context) error { _, err := s.ListJobs(ctx, "", 10); return err },
 		"OpenJobs":     func(ctx context.Context) error { _, err := s.OpenJobs(ctx, "", 10); return err },
+		"FailedJobs":   func(ctx context.Context) error { _, err := s.FailedJobs(ctx, time.Unix(0, 0), "", 10); return err },
 		"PutInput":     func(ctx context.Context) error { return s.PutInput(ctx, lateJob.ID, "0.late.0", []byte("x")) },
 		"Input":        func(ctx context.Context) error { _, err := s.Input(ctx, lateJob.ID, "0.late.0"); return err },
 		"PutPart":      func(ctx context.Context) error { return s.PutPart(ctx, lateJob.ID, 0, alloc.Part{Data: []byte("x")}) },

@@ -7,6 +7,11 @@ import (
 	"idpool/alloc"
 )
 
+// FailedJobs implements alloc.Jobs.
+func (f *Faulty) FailedJobs(ctx context.Context, since time.Time, before string, limit int) ([]alloc.Job, error) {
+	return call(ctx, f, "FailedJobs", func() ([]alloc.Job, error) { return f.store.FailedJobs(ctx, since, before, limit) })
+}
+
 // OpenJobs implements alloc.Jobs.
 func (f *Faulty) OpenJobs(ctx context.Context, after alloc.JobID, limit int) ([]alloc.Job, error) {
 	return call(ctx, f, "OpenJobs", func() ([]alloc.Job, error) { return f.store.OpenJobs(ctx, after, limit) })

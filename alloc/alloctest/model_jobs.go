@@ -5,6 +5,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -104,6 +106,22 @@ func (m *Model) OpenJobs(ctx context.Context, after alloc.JobID, limit int) (job
 				jobs = append(jobs, copyOf(j.Job))
 			}
 		}
+		return nil
+	})
+	return jobs, err
+}
+
+// FailedJobs implements alloc.Jobs.
+func (m *Model) FailedJobs(ctx context.Context, since time.Time, before string, limit int) (jobs []alloc.Job, err error) {
+	err = m.step(ctx, func(d *modelData) error {
+		for id := range d.jobs {
+			j, err := m.job(d, id)
+			if err == nil && j.EndedBadly() && !j.Updated.Before(since) && (before == "" || j.EndPlace() < before) {
+				jobs = append(jobs, copyOf(j.Job))
+			}
+		}
+		slices.SortFunc(jobs, func(a, b alloc.Job) int { return strings.Compare(b.EndPlace(), a.EndPlace()) })
+		jobs = jobs[:min(limit, len(jobs))]
 		return nil
 	})
 	return jobs, err

@@ -131,7 +131,7 @@ func setFlag(t *testing.T, name, value string) {
 
 func allMutants() []mutant {
 	return slices.Concat(poolMutants, claimMutants, sequenceMutants, deletedMutants, settleMutants, keyMutants, jobMutants, secondMutants, upToMutants,
-		refillMutants, sampleMutants, inputMutants, rebuildMutants, restoreMutants, sessionMutants)
+		refillMutants, sampleMutants, inputMutants, failedMutants, rebuildMutants, restoreMutants, sessionMutants)
 }
 
 // fixture is an empty engine with the fault.

@@ -75,6 +75,7 @@ func suite() []area {
 		{"Quota", quotaCases},
 		{"Jobs", jobCases},
 		{"OpenJobs", openJobCases},
+		{"FailedJobs", failedJobCases},
 		{"Inputs", inputCases},
 		{"Walks", walkCases},
 		{"Recent", recentCases},

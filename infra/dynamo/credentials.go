@@ -148,11 +148,9 @@ func (s *Store) behind(ctx context.Context, q Query, limit int, key func(sk stri
 		for i, entry := range entries {
 			keys[i] = key(entry.Str(AttrSK))
 		}
-		var found []Item
-		if len(keys) > 0 {
-			if found, err = s.table.GetMany(ctx, keys); err != nil {
-				return err
-			}
+		found, err := s.getEach(ctx, keys)
+		if err != nil {
+			return err
 		}
 		for i, it := range found {
 			if given == limit {
@@ -172,6 +170,30 @@ func (s *Store) behind(ctx context.Context, q Query, limit int, key func(sk stri
 		*bound = page.Items[len(page.Items)-1].Str(AttrSK)
 	}
 	return nil
+}
+
+// getEach is GetMany of keys of which some may be the same.
+func (s *Store) getEach(ctx context.Context, keys []Key) ([]Item, error) {
+	var each []Key
+	at := map[Key]int{}
+	for _, k := range keys {
+		if _, twice := at[k]; !twice {
+			at[k] = len(each)
+			each = append(each, k)
+		}
+	}
+	if len(each) == 0 {
+		return nil, nil
+	}
+	found, err := s.table.GetMany(ctx, each)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]Item, len(keys))
+	for i, k := range keys {
+		items[i] = found[at[k]]
+	}
+	return items, nil
 }
 
 // has reports whether the item has all of the attributes so: by that a write knows its repeat.

@@ -81,6 +81,9 @@ func (s *Store) CreateJob(ctx context.Context, j alloc.Job) error {
 			return err
 		}
 	}
+	if err := s.putFailed(ctx, j); err != nil {
+		return err
+	}
 	entry := Item{AttrPK: jobCatalogue, AttrSK: string(j.ID), AttrExpires: jobExpiry(j.Created)}
 	if err := s.putFresh(ctx, entry); err != nil {
 		return err
@@ -109,6 +112,9 @@ func (s *Store) Job(ctx context.Context, id alloc.JobID) (alloc.Job, error) {
 // ChangeJob implements alloc.Jobs.
 func (s *Store) ChangeJob(ctx context.Context, from alloc.Version, j alloc.Job) (alloc.Job, error) {
 	j.Version = from + 1
+	if err := s.putFailed(ctx, j); err != nil {
+		return alloc.Job{}, err
+	}
 	it, now := jobItem(j), s.now()
 	err := s.table.Put(ctx, it, All(Eq("ver", int64(from)), Gt(AttrExpires, now.Unix())))
 	old, met := refusedBy(err)

@@ -92,6 +92,7 @@ func useAll(ctx context.Context, s *Store) map[string]error {
 		"list jobs":         second(s.ListJobs(ctx, "", 10)),
 		"put part":          s.PutPart(ctx, "j", 0, alloc.Part{Data: []byte("a"), IDs: 1}),
 		"part":              second(s.Part(ctx, "j", 0)),
+		"failed jobs":       second(s.FailedJobs(ctx, time.Time{}, "", 10)),
 		"open jobs":         second(s.OpenJobs(ctx, "", 10)),
 		"put input":         s.PutInput(ctx, "j", "0", []byte("a")),
 		"input":             second(s.Input(ctx, "j", "0")),

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	dbsql "database/sql"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"idpool/alloc"
 )
@@ -163,6 +167,28 @@ const openJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE state NOT IN ('done'
 func (s *Store) OpenJobs(ctx context.Context, after alloc.JobID, limit int) ([]alloc.Job, error) {
 	return read(ctx, s.reader, func(t *tx) ([]alloc.Job, error) {
 		return list(t, scanListed, openJobs, after, s.jobsSince(), limit)
+	})
+}
+
+// failedJobs has the condition of the index of jobs that have ended badly, which is that of Job.EndedBadly.
+const failedJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE (state = 'failed' OR state = 'done' AND verdict = 'findings') AND updated >= $1 AND created > $2
+	AND (updated, id) < ($4, $5) ORDER BY updated DESC, id DESC LIMIT $3`
+
+// FailedJobs returns at most limit jobs that have ended badly at or after since, the last first, from before the place given.
+func (s *Store) FailedJobs(ctx context.Context, since time.Time, before string, limit int) ([]alloc.Job, error) {
+	from, end, id := int64(0), int64(math.MaxInt64), ""
+	if since.Unix() > 0 {
+		from = instant(since)
+	}
+	if at, of, ok := strings.Cut(before, "#"); ok {
+		n, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			return nil, alloc.Errorf(alloc.CodeInternal, "a place among jobs that have ended cannot be read").Because(err)
+		}
+		end, id = n, of
+	}
+	return read(ctx, s.reader, func(t *tx) ([]alloc.Job, error) {
+		return list(t, scanListed, failedJobs, from, s.jobsSince(), limit, end, id)
 	})
 }
 

@@ -52,6 +52,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"expired jobs":       {expireJobs, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
 		"newest jobs":        {newestJobs, 2, "SCAN jobs"}, // backwards by its primary key
 		"older jobs":         {olderJobs, 3, "SEARCH jobs USING PRIMARY KEY (id<?)"},
+		"jobs that failed":   {failedJobs, 5, "SEARCH jobs USING INDEX jobs_failed (updated>? AND (updated,id)<(?,?))"},
 		"jobs that go on":    {openJobs, 3, "SEARCH jobs USING INDEX jobs_open (id>?)"},
 		"expired inputs":     {expireInputs, 2, "SEARCH jobs USING COVERING INDEX jobs_created (created<?)"},
 		"piece of input":     {selectInput, 3, "SEARCH inputs USING INDEX sqlite_autoindex_inputs_1 (job=? AND name=?)"},

@@ -199,24 +199,64 @@ func (d *dashboard) lastSteps(r *http.Request) templates.TrailPanel {
 	return panel
 }
 
-// jobFindings looks for jobs that have failed, among the newest.
+// How many jobs that have failed, or stand still, the page looks at, and after how long one stands still: the alarm JobStands says the same.
+const (
+	findJobs    = 100
+	failedSince = 24 * time.Hour
+	standsAfter = 30 * time.Minute
+	waitsAfter  = time.Hour // for its file; after a day it is given up
+)
+
+// jobFindings looks for the jobs that have ended badly within a day, however many others were made since, and for those that go no further.
 func (d *dashboard) jobFindings(r *http.Request, f *findings) {
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
-	jobs, _, err := d.svc.Jobs(ctx, "", 25)
+	now := d.now()
+	failed, more, err := d.svc.FailedJobs(ctx, now.Add(-failedSince), findJobs)
 	if err != nil {
 		f.failed("Jobs", failure(r, err, r.URL.RequestURI()))
 		return
 	}
-	for _, j := range jobs {
-		failed := j.State == alloc.JobFailed || j.State == alloc.JobDamaged
-		if found := j.Verdict == alloc.VerdictFindings; (failed || found) && d.now().Sub(j.Created) < 24*time.Hour {
-			text := "has failed. " + sentence(j.Failure)
-			if found {
-				text = "has findings."
-			}
-			f.add("failed", jobTitle(j), jobAddress(j.ID), text, templates.Link{Text: "Look at job", Href: jobAddress(j.ID)})
+	for _, j := range failed {
+		text := "has failed. " + sentence(j.Failure)
+		if j.State == alloc.JobDone {
+			text = "has " + counted(int(j.Tally.Findings), "finding") + "."
 		}
+		f.add("failed", jobTitle(j), jobAddress(j.ID), text, templates.Link{Text: "Look at job", Href: jobAddress(j.ID)})
+	}
+	if more {
+		f.add("failed", "More jobs", "/jobs", "have failed within the last day than are told here.", templates.Link{Text: "All jobs", Href: "/jobs"})
+	}
+	open, err := d.svc.OpenJobs(ctx, findJobs)
+	if err != nil {
+		f.failed("Jobs", failure(r, err, r.URL.RequestURI()))
+		return
+	}
+	for _, j := range open {
+		f.openJob(j, now)
+	}
+	if len(open) == findJobs {
+		f.add("unfinished", "More jobs", "/jobs", "are open than were looked at: the "+grouped(int64(findJobs))+" oldest.", templates.Link{Text: "All jobs", Href: "/jobs"})
+	}
+}
+
+// openJob says of a job that has not ended that it goes no further.
+func (f *findings) openJob(j alloc.Job, now time.Time) {
+	still := now.Sub(j.Updated)
+	say := func(kind, text string) {
+		f.add(kind, jobTitle(j), jobAddress(j.ID), text, templates.Link{Text: "Look at job", Href: jobAddress(j.ID)})
+	}
+	switch {
+	case j.State == alloc.JobDamaged:
+		f.add("failed", jobTitle(j), "/jobs", "has a record that cannot be read; it expires by itself a week after it was made.", templates.Link{Text: "All jobs", Href: "/jobs"})
+	case j.State == alloc.JobReceiving && still >= waitsAfter:
+		say("unfinished", "has waited for its file for "+duration(still)+": send the rest and start it, or cancel it.")
+	case j.State != alloc.JobReceiving && still >= standsAfter:
+		text := "has gone no further for " + duration(still) + ", at " + jobRow(j, now).Done + "."
+		if n := len(j.Log); j.Tries > 0 && n > 0 {
+			text += " " + sentence(j.Log[n-1].Text)
+		}
+		say("unfinished", text)
 	}
 }
 

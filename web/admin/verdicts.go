@@ -37,6 +37,7 @@ var findingKinds = []struct {
 	{"ended", templates.ToneBad, "Ended", "have no number left.", templates.Link{Text: "Ended sequences", Href: "/sequences?state=ended"}},
 	{"out", templates.ToneBad, "Runs out", "run out within hours.", templates.Link{Text: "All pools", Href: "/pools"}},
 	{"failed", templates.ToneBad, "Failed", "have failed.", templates.Link{Text: "All jobs", Href: "/jobs"}},
+	{"unfinished", templates.ToneWarn, "Unfinished", "go no further.", templates.Link{Text: "All jobs", Href: "/jobs"}},
 	{"schedule", templates.ToneWarn, "Schedule", "", templates.Link{}},
 	{"low", templates.ToneWarn, "Low", "are below their low mark.", templates.Link{Text: "Low pools", Href: "/pools?state=low"}},
 	{"dry", templates.ToneWarn, "Dry", "can make no more IDs.", templates.Link{Text: "Dry pools", Href: "/pools?state=dry"}},
