@@ -133,6 +133,7 @@ func (j *journey) seed() {
 	}
 	j.watch("#live-said", "Nothing was added yet")
 	j.watch("#live-rejects", "JRN-0008")
+	j.visit(j.path()) // the way on stands where nothing is swapped
 	j.follow(`main a[href*="/start?"]`)
 	j.says("main", "304", "the spring campaign", "cannot be taken out again")
 	j.fill("reason", "they are the right ones")
@@ -143,7 +144,7 @@ func (j *journey) seed() {
 		j.watch("#live-job", words)
 	}
 	j.watch("#live-facts", "the spring campaign")
-	j.watch("#live-result", "Part 0")
+	j.watch("#live-result", "The whole of it")
 }
 
 // claim takes an ID on the page of its pool, looks for it, and gives it back.

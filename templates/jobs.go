@@ -28,6 +28,12 @@ type JobRow struct {
 	Started    Time // no Machine where it has not: then Text says since when it waits
 }
 
+// Results are the files of a job's result, a page of them at a time.
+type Results struct {
+	Files         []Link
+	Before, After string // addresses of the pages beside this one; "" for none
+}
+
 // JobPage is one job.
 type JobPage struct {
 	Frame      Frame
@@ -36,7 +42,7 @@ type JobPage struct {
 	Buttons    []Link
 	Tally      []Fact
 	Facts      []Fact
-	Results    []Link // files
+	Results    Results
 	ResultNote string
 	Log        []Fact // Time and Value
 	Trail      TrailPart

@@ -42,7 +42,7 @@ type Time struct {
 	Machine string // RFC 3339, for <time datetime>
 	Text    string
 	Away    string // how far from now: "3 min ago", "in 2 d"; "" where nothing is said of it
-	Stale   bool // older than it should be
+	Stale   bool   // older than it should be
 }
 
 // Tone is what colour and shape a state has; the words beside it say the same.
@@ -99,6 +99,7 @@ type PoolPage struct {
 	Description  string
 	Row          PoolRow
 	Buttons      []Link
+	Waiting      []Link // seedings that wait for somebody
 	Facts        []Fact // how it is configured
 	Forecast     ForecastPanel
 	Recent       RecentPanel

@@ -121,7 +121,7 @@ func job(s sample) templ.Component {
 	case Error:
 		p.Row, p.Failure = s.jobRow(1), "The file has no column named id; name it by column=code."
 	default:
-		p.Results, p.ResultNote = []templates.Link{{Text: "rejected-1.csv", Href: Prefix}, {Text: "rejected-2.csv", Href: Prefix}}, "files of 5,000 lines"
+		p.Results.Files, p.ResultNote = []templates.Link{{Text: "File 1 of 2", Href: Prefix}, {Text: "File 2 of 2", Href: Prefix}}, "what was not added, and why"
 	}
 	return templates.Job(p)
 }

@@ -29,6 +29,13 @@ type action struct {
 	// has "review", and again with the reason beside it where propose returns an error that is the person's.
 	ask func(*http.Request) (templates.Form, error)
 
+	// page is shown in the place of a confirmation, by a step that takes a file: with a plan of its own, and with what is wrong with what was sent
+	// before. nil for none.
+	page func(r *http.Request, problem string) (templ.Component, error)
+
+	// read reads what such a page sends; nil for a form's fields.
+	read func(*http.Request) (sent, error)
+
 	// propose looks at the target and says what will happen.
 	propose func(*http.Request) (proposal, error)
 
@@ -59,9 +66,18 @@ type proposal struct {
 	back string // address of the page to go back to
 }
 
-// asked is what was typed on the page of confirmation.
+// asked is what was typed on the page of confirmation, or sent by a page of its own.
 type asked struct {
 	reason string
+	source seedSource
+}
+
+// sent is a POST of an action's page as it was read.
+type sent struct {
+	asked
+	plan  string // as it was sealed
+	typed string
+	print string // of all else that the step depends on
 }
 
 // outcome is where a step that was carried out leads: the answer to its POST, and to every repeat of that.
@@ -104,6 +120,9 @@ func (d *dashboard) actPage(a action) func(*http.Request) (templ.Component, erro
 				return d.form(r, form), nil
 			}
 			return d.confirm(r, a, p, err, "")
+		}
+		if a.page != nil {
+			return a.page(r, "")
 		}
 		p, err := a.propose(r)
 		return d.confirm(r, a, p, err, "")
@@ -183,24 +202,57 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 	if err := d.mayChange(r); err != nil {
 		return outcome{}, nil, err
 	}
-	if err := r.ParseForm(); err != nil {
-		return outcome{}, nil, alloc.Errorf(alloc.CodeInvalidRequest, "the form could not be read; go back and send it again").Because(err)
+	read := a.read
+	if read == nil {
+		read = readForm
 	}
-	sealed := r.PostForm.Get(fieldPlan)
-	p, err := plan.Open(r.Context(), d.svc, sealed, a.verb, d.session(r))
+	s, err := read(r)
+	if err != nil {
+		return d.pageAgain(r, a, err)
+	}
+	p, err := plan.Open(r.Context(), d.svc, s.plan, a.verb, d.session(r))
 	if err != nil {
 		return outcome{}, nil, err
 	}
-	typed := asked{reason: strings.TrimSpace(r.PostForm.Get(fieldReason))}
-	if problem := missing(p, typed, r.PostForm.Get(fieldTyped)); problem != "" {
+	if problem := missing(p, s.asked, s.typed); problem != "" {
+		if a.page != nil {
+			again, err = a.page(r, problem)
+			return outcome{}, again, err
+		}
 		shown, err := a.propose(r)
 		again, err = d.confirm(r, a, shown, err, problem) // with a plan of what it shows, which may have changed since
 		return outcome{}, again, err
 	}
-	to, err = d.once(withReason(r.Context(), typed.reason, p.Operation), a.verb, p, sealed, func(ctx context.Context, attempt alloc.Attempt) (outcome, error) {
-		return a.carry(ctx, p, typed, attempt)
+	to, err = d.once(withReason(r.Context(), s.reason, p.Operation), a.verb, p, s.plan+s.print, func(ctx context.Context, attempt alloc.Attempt) (outcome, error) {
+		return a.carry(ctx, p, s.asked, attempt)
 	})
-	return to, nil, err
+	switch {
+	case a.page != nil && alloc.Is(err, alloc.CodeKeyMismatch):
+		return outcome{}, nil, alloc.Errorf(alloc.CodeKeyMismatch, "another file, or another form of it, was sent from this page before, and is being checked; make a new plan to send this one")
+	case err != nil:
+		return d.pageAgain(r, a, err)
+	}
+	return to, nil, nil
+}
+
+// pageAgain is the page of a step once more, with what a person can put right of what it sent; else the error.
+func (d *dashboard) pageAgain(r *http.Request, a action, err error) (to outcome, again templ.Component, _ error) {
+	if a.page == nil || !isPersons(err) {
+		return outcome{}, nil, err
+	}
+	_, detail := web.Explain(r.Context(), err)
+	again, perr := a.page(r, sentence(detail))
+	return outcome{}, again, perr
+}
+
+// readForm reads a page of confirmation.
+func readForm(r *http.Request) (s sent, err error) {
+	if err := r.ParseForm(); err != nil {
+		return s, alloc.Errorf(alloc.CodeInvalidRequest, "the form could not be read; go back and send it again").Because(err)
+	}
+	s.plan, s.typed = r.PostForm.Get(fieldPlan), r.PostForm.Get(fieldTyped)
+	s.reason = strings.TrimSpace(r.PostForm.Get(fieldReason))
+	return s, nil
 }
 
 // mayChange refuses what changes something where there is no caller, or nothing may be changed.

@@ -105,11 +105,9 @@ func New(c Config) (http.Handler, error) {
 	for _, a := range d.actions() {
 		mux.Handle(a.path, d.only(a.path, d.signedIn(d.shown(d.actPage(a))), d.signedIn(d.act(a))))
 	}
-	for path, file := range map[string]http.HandlerFunc{"/jobs/{job}/parts/{part}": d.jobPart, "/audit/export": d.exportTrail} {
+	for path, file := range map[string]http.HandlerFunc{"/jobs/{job}/parts/{part}": d.jobPart, "/jobs/{job}/files/{file}": d.jobFile, "/audit/export": d.exportTrail} {
 		mux.Handle(path, d.only(path, d.signedIn(file), nil))
 	}
-	const seed = "/pools/{pool}/seed"
-	mux.Handle(seed, d.signedIn(d.only(seed, d.shown(d.seedPage), http.HandlerFunc(d.takeSeed))))
 	for path, methods := range d.gateRoutes() {
 		mux.Handle(path, d.only(path, methods[http.MethodGet], methods[http.MethodPost]))
 	}

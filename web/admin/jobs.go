@@ -112,7 +112,13 @@ func jobState(j alloc.Job) templates.State {
 	case alloc.JobCancelled:
 		return templates.State{Tone: templates.ToneOff, Text: string(j.State)}
 	case alloc.JobReceiving:
-		return templates.State{Tone: templates.ToneWarn, Text: "waits for its file"}
+		switch {
+		case len(j.Inputs) == 0:
+			return templates.State{Tone: templates.ToneWarn, Text: "waits for its file"}
+		case j.Kind == alloc.JobSeed:
+			return templates.State{Tone: templates.ToneWarn, Text: "waits to be checked and confirmed"}
+		}
+		return templates.State{Tone: templates.ToneWarn, Text: "waits to be started"}
 	}
 	if j.Tries > 0 {
 		return templates.State{Tone: templates.ToneWarn, Text: string(j.State) + ", trying again"}
@@ -129,7 +135,13 @@ func (d *dashboard) jobPage(r *http.Request) (templ.Component, error) {
 	now := d.now()
 	p := templates.JobPage{
 		Frame: d.liveFrame(r, jobTitle(j)), Row: jobRow(j, now), Failure: sentence(j.Failure), Tally: jobTally(j), Facts: jobFacts(j, now),
-		Results: jobResults(j), ResultNote: resultNotes[j.Kind], Trail: d.trailPart(r, aboutJob(j)),
+		Results: d.jobResults(r, j), ResultNote: resultNotes[j.Kind], Trail: d.trailPart(r, aboutJob(j)),
+	}
+	switch {
+	case j.Kind == alloc.JobSeed && j.State == alloc.JobReceiving && j.Total > 0:
+		p.Buttons = append(p.Buttons, templates.Link{Text: "Go to its check", Href: jobAddress(j.ID) + "/seed", Main: true})
+	case j.Kind == alloc.JobCheck:
+		p.Buttons = append(p.Buttons, templates.Link{Text: "Go to its seeding", Href: checkAddress(j.Spec.File, j.ID), Main: true})
 	}
 	if j.State.Ended() {
 		p.Frame.Refresh = templates.Refresh{}
@@ -222,17 +234,6 @@ func sequenceAddress(name alloc.SequenceName) string {
 var resultNotes = map[alloc.JobKind]string{
 	alloc.JobSeed: "what was not added, and why", alloc.JobCheck: "what would not be added, and why", alloc.JobExport: "the IDs; all parts, one after the other, are one file",
 	alloc.JobAudit: "the findings, in lines of JSON", alloc.JobRebuild: "the IDs that were listed and are gone, in lines of JSON", alloc.JobLog: "the log; all parts, one after the other, are one file", alloc.JobRestore: "what was not carried, in lines of JSON",
-}
-
-// maxResults is how many parts of a result a page links to.
-const maxResults = 100
-
-// jobResults are the parts of a job's result that are there, by the API.
-func jobResults(j alloc.Job) (links []templates.Link) {
-	for n := range min(j.Parts, maxResults) {
-		links = append(links, templates.Link{Text: "Part " + strconv.Itoa(n), Href: jobAddress(j.ID) + "/parts/" + strconv.Itoa(n)})
-	}
-	return links
 }
 
 // jobActions are the steps that can be taken with a job.

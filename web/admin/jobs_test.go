@@ -44,7 +44,7 @@ func TestJobsFromMadeToDone(t *testing.T) {
 		}
 	}
 	for id, want := range map[alloc.JobID][]string{
-		export.ID: {"done", `href="/jobs/` + string(export.ID) + `/parts/0"`, "5 IDs were written"},
+		export.ID: {"done", `href="/jobs/` + string(export.ID) + `/files/1"`, "5 IDs were written"},
 		audit.ID:  {"done", "healthy", "Findings", "the &lt;yearly&gt; look"},
 	} {
 		page := s.page("/jobs/" + string(id))
@@ -57,7 +57,7 @@ func TestJobsFromMadeToDone(t *testing.T) {
 			t.Error("a job that has ended can be cancelled, or is kept up to date")
 		}
 	}
-	w := s.do("GET", "/jobs/"+string(export.ID)+"/parts/0")
+	w := s.do("GET", "/jobs/"+string(export.ID)+"/files/1")
 	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") || strings.Count(w.Body.String(), "\n") != 6 {
 		t.Errorf("%d %v:\n%s", w.Code, w.Header(), w.Body)
 	}

@@ -45,7 +45,7 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	p := templates.PoolPage{
 		Frame: d.liveFrame(r, string(name)), Description: st.Pool.Config.Description,
 		Row: poolRow(r.Context(), d.poolSeen(r, st), now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool, now),
-		Forecast: forecast, Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
+		Waiting: d.waitingSeeds(r, name), Forecast: forecast, Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st, f)
 	return templates.Pool(p), nil
