@@ -10,8 +10,10 @@ import (
 type Standing struct {
 	IDRecord // its State is "" where the pool does not know the ID
 
-	// Carried says that a Carry has brought whoever has it, and that it was not settled here since: he has not taken it here, whenever that was.
+	// Carried says that a Carry has brought whoever has it, and that it was not settled here since: he has not taken it here, whenever that was. Ahead is by how many
+	// generations the pool has it later than was said then; 0 also where a version before has carried it.
 	Carried bool
+	Ahead   Generation
 }
 
 // carryOrder is the order of the states of one generation.
@@ -28,7 +30,8 @@ var carryOrder = []State{StateFree, StateHeld, StateClaimed, StateReturning, Sta
 // is free here gets it, in the generation that it has here: who has listed that, finds it taken. Likewise an ID on its way back here, that is
 // said to be claimed by the same, is claimed again: as likely its hold has ended as he has released it.
 //
-// An ID that goes from one to another rises by a generation at least, so that in one of them nobody else ever has it.
+// An ID that goes from one to another rises by a generation at least, so that in one of them nobody else ever has it. So what an earlier log or the old table has
+// brought is compared with a later log by the generation that it had there.
 //
 // What a burning has retired has no token and is nobody's; a burning takes nothing that has an owner.
 //
@@ -53,6 +56,10 @@ func (r Standing) Carry(said IDRecord, point time.Time) (IDRecord, CarryOutcome)
 
 func (r Standing) becomes(said IDRecord, point time.Time) CarryOutcome {
 	here := r.Token != "" && !r.Carried && later(r.At, r.Changed).After(point) // somebody has taken it since the restore, or kept it
+	generation := r.Generation
+	if r.Carried && !said.burned() { // a burning says what it has met here
+		generation -= r.Ahead
+	}
 	switch {
 	case said.State == StateFree:
 		return CarryKnown
@@ -70,16 +77,16 @@ func (r Standing) becomes(said IDRecord, point time.Time) CarryOutcome {
 		return CarryBehind
 	case said.State == StateReturning: // nobody has it there, so it is whose it is here
 		return CarryKnown
-	case r.State == StateReturning && said.Generation < r.Generation && !here:
+	case r.State == StateReturning && said.Generation < generation && !here:
 		return CarryBehind
 	case r.State == StateReturning:
 		return CarryDone
 	case here:
 		return CarryClash
-	case r.Carried && said.Generation == r.Generation && !said.burned(): // of an earlier log, in the generation that the pool had by then
+	case r.Carried && said.Generation == generation && !said.burned(): // of an earlier log, in the generation that the pool had by then
 		return CarryDone
 	}
-	return [...]CarryOutcome{CarryBehind, CarryClash, CarryDone}[1+cmp.Compare(said.Generation, r.Generation)]
+	return [...]CarryOutcome{CarryBehind, CarryClash, CarryDone}[1+cmp.Compare(said.Generation, generation)]
 }
 
 // has reports whether somebody has the ID, or had it to the end.

@@ -20,8 +20,8 @@ type ruleCase struct {
 }
 
 func (c ruleCase) String() string {
-	return fmt.Sprintf("here %s of %d by %q at %s, carried %t; said to be %s of %d by %q",
-		c.r.State, c.r.Generation, c.r.Token, c.r.At.Format(time.RFC3339), c.r.Carried, c.said.State, c.said.Generation, c.said.Token)
+	return fmt.Sprintf("here %s of %d by %q at %s, carried %t, ahead %d; said to be %s of %d by %q",
+		c.r.State, c.r.Generation, c.r.Token, c.r.At.Format(time.RFC3339), c.r.Carried, c.r.Ahead, c.said.State, c.said.Generation, c.said.Token)
 }
 
 var rulePoint = time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)
@@ -42,9 +42,12 @@ func ruleCases() (all []ruleCase) {
 		}
 		r.Token = ruleMine
 		for _, at := range []time.Time{rulePoint.Add(-time.Hour), rulePoint, rulePoint.Add(time.Hour)} {
-			for _, carried := range []bool{false, true} {
-				r.At, r.Carried = at, carried
-				here = append(here, r)
+			r.At = at
+			here = append(here, r)
+			for _, ahead := range []alloc.Generation{0, 1, 2} {
+				carried := r
+				carried.Carried, carried.Ahead = true, ahead
+				here = append(here, carried)
 			}
 		}
 	}
@@ -71,7 +74,7 @@ func has(r alloc.IDRecord) bool {
 // over reports whether it is certain that what is said is of a life that is over: the pool has a later one, which it had at the point or which a
 // carry has brought.
 func (c ruleCase) over() bool {
-	return c.said.Generation < c.r.Generation && c.said.Token != c.r.Token && (c.r.State == alloc.StateHeld || c.r.State == alloc.StateClaimed || c.r.State == alloc.StateReturning) && !c.here()
+	return c.said.Generation < c.r.Generation-c.r.Ahead && c.said.Token != c.r.Token && (c.r.State == alloc.StateHeld || c.r.State == alloc.StateClaimed || c.r.State == alloc.StateReturning) && !c.here()
 }
 
 // here reports whether somebody has taken the ID since the restore.
@@ -88,7 +91,7 @@ func TestACarryTakesNothingFromAnybody(t *testing.T) {
 		count[outcome]++
 		after := c.r
 		if outcome == alloc.CarryDone {
-			after = alloc.Standing{IDRecord: to, Carried: true}
+			after = alloc.Standing{IDRecord: to, Carried: true, Ahead: to.Generation - c.said.Generation}
 		}
 		apart := c.said.Token != c.r.Token // two of whom both cannot have it
 		switch returns := after.State == alloc.StateReturning; {
@@ -148,35 +151,39 @@ func TestTheRuleOfACarry(t *testing.T) {
 		return alloc.IDRecord{State: state, Generation: g, Token: token, At: since}
 	}
 	carried := func(r alloc.Standing) alloc.Standing { r.Carried = true; return r }
+	ahead := func(r alloc.Standing) alloc.Standing { r.Carried, r.Ahead = true, 2; return r }
 	const free, held, claimed, returning, retired = alloc.StateFree, alloc.StateHeld, alloc.StateClaimed, alloc.StateReturning, alloc.StateRetired
 	for what, c := range map[string]struct {
 		r    alloc.Standing
 		said alloc.IDRecord
 		want alloc.CarryOutcome
 	}{
-		"a hold that has ended here, and was confirmed":                                      {here(free, 1, "", time.Time{}), said(claimed, 0, ruleMine), alloc.CarryDone},
-		"one that is ending":                                                                 {here(returning, 0, ruleMine, before), said(claimed, 0, ruleMine), alloc.CarryDone},
-		"one that has ended, of which another has taken the ID here":                         {here(claimed, 1, ruleOther, since), said(claimed, 0, ruleMine), alloc.CarryClash},
-		"the same, who has given it back":                                                    {here(returning, 1, ruleOther, since), said(claimed, 0, ruleMine), alloc.CarryDone},
-		"the same, who has retired it":                                                       {here(retired, 1, ruleOther, since), said(claimed, 0, ruleMine), alloc.CarryClash},
-		"taken here, and in a later life there":                                              {here(claimed, 0, ruleOther, since), said(claimed, 3, ruleMine), alloc.CarryClash},
-		"taken here, and burned there in a later life":                                       {here(claimed, 0, ruleOther, since), said(retired, 3, ""), alloc.CarryClash},
-		"taken here, and given back there":                                                   {here(claimed, 0, ruleOther, since), said(returning, 3, ruleMine), alloc.CarryKnown},
-		"taken here, and free there":                                                         {here(claimed, 0, ruleOther, since), said(free, 3, ""), alloc.CarryKnown},
-		"of the backup, and in a later life there":                                           {here(claimed, 0, ruleOther, before), said(claimed, 3, ruleMine), alloc.CarryDone},
-		"of the backup, and given back there by another: it may be confirmed here":           {here(claimed, 0, ruleOther, before), said(returning, 3, ruleMine), alloc.CarryKnown},
-		"of the backup, and given back there: it may be confirmed here":                      {here(claimed, 0, ruleMine, before), said(returning, 0, ruleMine), alloc.CarryKnown},
-		"of an earlier log, and in a later life by a later one":                              {carried(here(claimed, 0, ruleOther, since)), said(claimed, 1, ruleMine), alloc.CarryDone},
-		"of an earlier log, in the generation that the pool had, and in that by a later one": {carried(here(claimed, 1, ruleOther, since)), said(claimed, 1, ruleMine), alloc.CarryDone},
-		"of a log, and burned":                                                               {carried(here(claimed, 1, ruleOther, since)), said(retired, 1, ""), alloc.CarryClash},
-		"of a later log, and in an earlier life by an earlier one":                           {carried(here(claimed, 1, ruleOther, since)), said(claimed, 0, ruleMine), alloc.CarryBehind},
-		"of the backup, and another's of the same generation, which cannot be":               {here(claimed, 0, ruleOther, before), said(claimed, 0, ruleMine), alloc.CarryClash},
-		"of nobody knows whom, and burned":                                                   {here(claimed, 0, "", before), said(retired, 0, ""), alloc.CarryClash},
-		"of a log from before the backup":                                                    {here(held, 1, ruleOther, before), said(claimed, 0, ruleMine), alloc.CarryBehind},
-		"on its way back of an earlier life":                                                 {here(free, 1, "", time.Time{}), said(returning, 0, ruleMine), alloc.CarryBehind},
-		"what was taken after its burning, of the generation that it had":                    {here(claimed, 0, ruleOther, since), said(retired, 0, ""), alloc.CarryClash},
-		"a burning of what has come back since it was met":                                   {here(free, 1, "", time.Time{}), said(retired, 0, ruleMine), alloc.CarryDone},
-		"what a burning has met, as it was claimed, by whoever may have it for good":         {here(retired, 0, "", since), said(claimed, 0, ruleMine), alloc.CarryKnown},
+		"a hold that has ended here, and was confirmed":                                           {here(free, 1, "", time.Time{}), said(claimed, 0, ruleMine), alloc.CarryDone},
+		"one that is ending":                                                                      {here(returning, 0, ruleMine, before), said(claimed, 0, ruleMine), alloc.CarryDone},
+		"one that has ended, of which another has taken the ID here":                              {here(claimed, 1, ruleOther, since), said(claimed, 0, ruleMine), alloc.CarryClash},
+		"the same, who has given it back":                                                         {here(returning, 1, ruleOther, since), said(claimed, 0, ruleMine), alloc.CarryDone},
+		"the same, who has retired it":                                                            {here(retired, 1, ruleOther, since), said(claimed, 0, ruleMine), alloc.CarryClash},
+		"taken here, and in a later life there":                                                   {here(claimed, 0, ruleOther, since), said(claimed, 3, ruleMine), alloc.CarryClash},
+		"taken here, and burned there in a later life":                                            {here(claimed, 0, ruleOther, since), said(retired, 3, ""), alloc.CarryClash},
+		"taken here, and given back there":                                                        {here(claimed, 0, ruleOther, since), said(returning, 3, ruleMine), alloc.CarryKnown},
+		"taken here, and free there":                                                              {here(claimed, 0, ruleOther, since), said(free, 3, ""), alloc.CarryKnown},
+		"of the backup, and in a later life there":                                                {here(claimed, 0, ruleOther, before), said(claimed, 3, ruleMine), alloc.CarryDone},
+		"of the backup, and given back there by another: it may be confirmed here":                {here(claimed, 0, ruleOther, before), said(returning, 3, ruleMine), alloc.CarryKnown},
+		"of the backup, and given back there: it may be confirmed here":                           {here(claimed, 0, ruleMine, before), said(returning, 0, ruleMine), alloc.CarryKnown},
+		"of an earlier log, and in a later life by a later one":                                   {carried(here(claimed, 0, ruleOther, since)), said(claimed, 1, ruleMine), alloc.CarryDone},
+		"of an earlier log, in the generation that the pool had, and in that by a later one":      {carried(here(claimed, 1, ruleOther, since)), said(claimed, 1, ruleMine), alloc.CarryDone},
+		"of an earlier log, where the pool was further on, and in a later life by a later one":    {ahead(here(held, 2, ruleOther, before)), said(held, 1, ruleMine), alloc.CarryDone},
+		"of a later log, where the pool was further on, and in an earlier life by an earlier one": {ahead(here(held, 3, ruleOther, before)), said(claimed, 0, ruleMine), alloc.CarryBehind},
+		"of a log, where the pool was further on, and burned":                                     {ahead(here(claimed, 2, ruleOther, since)), said(retired, 2, ""), alloc.CarryClash},
+		"of a log, and burned":                                                                    {carried(here(claimed, 1, ruleOther, since)), said(retired, 1, ""), alloc.CarryClash},
+		"of a later log, and in an earlier life by an earlier one":                                {carried(here(claimed, 1, ruleOther, since)), said(claimed, 0, ruleMine), alloc.CarryBehind},
+		"of the backup, and another's of the same generation, which cannot be":                    {here(claimed, 0, ruleOther, before), said(claimed, 0, ruleMine), alloc.CarryClash},
+		"of nobody knows whom, and burned":                                                        {here(claimed, 0, "", before), said(retired, 0, ""), alloc.CarryClash},
+		"of a log from before the backup":                                                         {here(held, 1, ruleOther, before), said(claimed, 0, ruleMine), alloc.CarryBehind},
+		"on its way back of an earlier life":                                                      {here(free, 1, "", time.Time{}), said(returning, 0, ruleMine), alloc.CarryBehind},
+		"what was taken after its burning, of the generation that it had":                         {here(claimed, 0, ruleOther, since), said(retired, 0, ""), alloc.CarryClash},
+		"a burning of what has come back since it was met":                                        {here(free, 1, "", time.Time{}), said(retired, 0, ruleMine), alloc.CarryDone},
+		"what a burning has met, as it was claimed, by whoever may have it for good":              {here(retired, 0, "", since), said(claimed, 0, ruleMine), alloc.CarryKnown},
 	} {
 		if _, got := c.r.Carry(c.said, rulePoint); got != c.want {
 			t.Errorf("%s: %s, want %s", what, got, c.want)

@@ -16,6 +16,8 @@ type modelID struct {
 	nth      int  // in the order in which they were seeded
 	unlisted bool // it is free, and a damage has taken it out of the queue
 	carried  bool // a Carry has brought whoever has it, and nothing was done to it here since
+
+	ahead alloc.Generation // by how many generations it has it later than was said then
 }
 
 // modelPool is a pool with all that was ever seeded into it.

@@ -48,7 +48,7 @@ func (m *Model) Carry(ctx context.Context, pool alloc.PoolName, point time.Time,
 		for _, record := range taken {
 			to, outcome := p.standing(record.ID).Carry(record, point)
 			if outcome == alloc.CarryDone {
-				p.carry(to, m.now())
+				p.carry(to, record.Generation, m.now())
 			}
 			outcomes = append(outcomes, outcome)
 		}
@@ -62,11 +62,11 @@ func (p *modelPool) standing(id alloc.ID) alloc.Standing {
 	if r == nil {
 		return alloc.Standing{}
 	}
-	return alloc.Standing{IDRecord: r.IDRecord, Carried: r.carried}
+	return alloc.Standing{IDRecord: r.IDRecord, Carried: r.carried, Ahead: r.ahead}
 }
 
-// carry makes an ID what the record says.
-func (p *modelPool) carry(record alloc.IDRecord, now time.Time) {
+// carry makes an ID what the record says, which was said to be of that generation.
+func (p *modelPool) carry(record alloc.IDRecord, said alloc.Generation, now time.Time) {
 	r := p.ids[record.ID]
 	if r == nil {
 		r = &modelID{IDRecord: alloc.IDRecord{ID: record.ID, Job: record.Job}}
@@ -74,6 +74,7 @@ func (p *modelPool) carry(record alloc.IDRecord, now time.Time) {
 	}
 	record.Pool, record.Job, record.Metadata, record.Changed = p.Name, r.Job, maps.Clone(record.Metadata), now
 	r.IDRecord, r.last, r.unlisted, r.carried, r.forget = record, "", false, true, record.At.Add(alloc.KeyRetention)
+	r.ahead = record.Generation - said
 }
 
 // LookUp implements alloc.Restores.

@@ -32,6 +32,7 @@ var restoreMutants = []mutant{
 	{"nothing is carried", []string{"after a restore and a carrying", "after a restore and a burning", "Carry makes each ID"}, func(m *Model) alloc.Store { return lazy{m} }},
 	{"an unknown ID that is said to be free is added as free", []string{"an unknown ID is added"}, func(m *Model) alloc.Store { return adding{m} }},
 	{"the stock leaves out the last of a page", []string{"Stock gives the IDs"}, func(m *Model) alloc.Store { return skippingStock{m} }},
+	{"what is carried is taken to be of the generation that it has here", []string{"of several logs the later one"}, func(m *Model) alloc.Store { return levelling{m} }},
 	{"what is carried does not say when that was", []string{"Carry makes each ID", "an unknown ID is added"}, func(m *Model) alloc.Store { return backdating{m} }},
 	{"a lease that is entered does not say when that was", []string{"CarryLeases enters"}, func(m *Model) alloc.Store { return backdatedLedger{m} }},
 	{"no lease is entered into a ledger", []string{"CarryLeases enters", "a lease that runs into what was carried", "after a restore and a carrying"}, func(m *Model) alloc.Store { return ledgerless{m} }},
@@ -97,7 +98,7 @@ func (s trampling) Carry(ctx context.Context, pool alloc.PoolName, point time.Ti
 	for i, o := range outcomes {
 		if o == alloc.CarryClash {
 			s.data.mu.Lock()
-			s.data.pools[pool].carry(taken[i], s.now())
+			s.data.pools[pool].carry(taken[i], taken[i].Generation, s.now())
 			s.data.mu.Unlock()
 		}
 	}
@@ -190,6 +191,20 @@ func (s silentLedger) CarryLeases(ctx context.Context, name alloc.SequenceName, 
 	for i, o := range outcomes {
 		if o == alloc.CarryClash {
 			outcomes[i] = alloc.CarryDone
+		}
+	}
+	return outcomes, err
+}
+
+type levelling struct{ *Model }
+
+func (s levelling) Carry(ctx context.Context, pool alloc.PoolName, point time.Time, taken []alloc.IDRecord) ([]alloc.CarryOutcome, error) {
+	outcomes, err := s.Model.Carry(ctx, pool, point, taken)
+	s.data.mu.Lock()
+	defer s.data.mu.Unlock()
+	for i, o := range outcomes {
+		if o == alloc.CarryDone {
+			s.data.pools[pool].ids[taken[i].ID].ahead = 0
 		}
 	}
 	return outcomes, err

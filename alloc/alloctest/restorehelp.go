@@ -179,7 +179,7 @@ func (w *world) becomes(point time.Time, has alloc.Standing, said alloc.IDRecord
 	equal(w, len(got), 1, "outcomes")
 	equal(w, got[0], want, fmt.Sprintf("outcome of %+v, which is said to be %+v; the backup is of %v", has, said, point))
 	if want == alloc.CarryDone {
-		has = alloc.Standing{IDRecord: to, Carried: true}
+		has = alloc.Standing{IDRecord: to, Carried: true, Ahead: to.Generation - said.Generation}
 		has.Changed = w.clock.Now()
 	}
 	w.sameCarried(w.inspect(has.Pool, has.ID), has.IDRecord)

@@ -66,6 +66,32 @@ var restoreCases = []testCase{
 			w.carriesAs(c)
 		}
 	}},
+	{"of several logs the later one is right, also where the pool was further on when the earlier one was carried, and in whatever order they are carried again", func(w *world) {
+		ids := w.full("p", 1)
+		first := w.claim(w.open(), holdOrder("p", 1, holdTime))
+		w.unbooked("p")
+		point := w.clock.Now().Add(time.Minute)
+		earlier := w.inspect("p", ids[0])
+		w.pass(holdTime)
+		w.settle("p") // the hold has ended here, and another has the ID since
+		other := w.claim(w.open(), order("p", 1))
+		w.release(w.open(), other)
+		later := w.said(earlier, alloc.StateHeld, 1)
+		for i, c := range []struct {
+			said alloc.IDRecord
+			want alloc.CarryOutcome
+			has  alloc.Token
+		}{
+			{earlier, alloc.CarryDone, first.Token}, {later, alloc.CarryDone, later.Token}, {later, alloc.CarryKnown, later.Token},
+			{earlier, alloc.CarryBehind, later.Token}, {later, alloc.CarryKnown, later.Token},
+		} {
+			got, err := w.open().Carry(w.Context(), "p", point, []alloc.IDRecord{c.said})
+			w.ok(err, "Carry")
+			equal(w, got[0], c.want, fmt.Sprintf("outcome of the log %d", i))
+			equal(w, w.inspect("p", ids[0]).Token, c.has, fmt.Sprintf("who has the ID after the log %d", i))
+		}
+		w.settlesTo(alloc.SettleOrder{Pool: "p", Event: alloc.EventConfirm, IDs: ids, Token: later.Token}, alloc.StateClaimed)
+	}},
 	{"an unknown ID is added as it is said to be, or as retired where it is said to be free, and is counted as seeded", func(w *world) {
 		w.full("p", 4)
 		w.unbooked("p")

@@ -133,7 +133,7 @@ func (m *machine) inspect(t *rapid.T) {
 	if taken := got.Token != ""; taken != (want.Token != "") {
 		m.w.Fatalf("%s: got the token %q, the model has %q", what, got.Token, want.Token)
 	}
-	want.Token = got.Token           // each makes its own
+	want.Token = got.Token // each makes its own
 	if want.Changed.IsZero() {
 		want.Changed = got.Changed // a repeat may have carried out there what was done at once here
 	}

@@ -60,7 +60,7 @@ const (
 	AttrMetadata = "m"  // of an ID
 	AttrHoldEnd  = "u"  // of an ID: when its hold ends, in milliseconds; of a key record: when those of its IDs end
 	AttrPut      = "w"  // of an ID that is free: who may list it, see seed_loose.go
-	AttrCarried  = "cy" // of an ID that is taken: a restore has brought whoever has it, and nothing was done to it here since
+	AttrCarried  = "cy" // of an ID that is taken: a restore has brought whoever has it, and nothing was done to it here since; 1, and by how many generations it is later than was said then
 	AttrWritten  = "aw" // of an ID that is taken: when the last write was made by which it is taken as it is, in milliseconds, where that was not at AttrTaken
 	AttrLast     = "y"  // of an ID: mark of the token that it came back from last
 

@@ -202,7 +202,7 @@ func (c *carrying) one(ctx context.Context, r alloc.IDRecord, it Item) (o alloc.
 		if err := c.announce(ctx, to); err != nil {
 			return "", false, err
 		}
-		now, err := c.write(ctx, to, it)
+		now, err := c.write(ctx, to, to.Generation-r.Generation, it)
 		if err != nil || now == nil {
 			return alloc.CarryDone, err == nil && to.State == alloc.StateRetired, err
 		}
@@ -223,6 +223,7 @@ func (c *carrying) judge(r alloc.IDRecord, it Item) (alloc.IDRecord, alloc.Carry
 	if !c.unknown(it) {
 		has.State, has.Generation = stateOf[it.Str(AttrState)], alloc.Generation(it.Int(AttrGeneration))
 		has.Token, has.At, has.Changed, has.Carried = alloc.Token(it.Str(AttrToken)), fromMilli(it.Int(AttrTaken)), fromMilli(it.Int(AttrWritten)), it.isOf(AttrCarried)
+		has.Ahead = alloc.Generation(max(0, it.Int(AttrCarried)-1))
 	}
 	return has.Carry(r, c.point)
 }
@@ -265,8 +266,9 @@ func (c *carrying) announce(ctx context.Context, r alloc.IDRecord) error {
 
 // write makes the ID what the record says, if its item is as it was read. Else it is returned as it is; one that is gone is an item
 // without attributes.
-func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now Item, err error) {
+func (c *carrying) write(ctx context.Context, r alloc.IDRecord, ahead alloc.Generation, it Item) (now Item, err error) {
 	set := c.attrs(r)
+	set[AttrCarried] = 1 + int64(ahead)
 	if it == nil || c.unknown(it) {
 		set[AttrBatch] = c.ownTag()
 		set[AttrJob] = string(r.Job)
@@ -313,7 +315,7 @@ func (c *carrying) write(ctx context.Context, r alloc.IDRecord, it Item) (now It
 
 // attrs is what the record says of the ID.
 func (c *carrying) attrs(r alloc.IDRecord) Item {
-	set := Item{AttrState: storedState[r.State], AttrGeneration: int64(r.Generation), AttrCarried: int64(1), AttrWritten: c.now.UnixMilli()}
+	set := Item{AttrState: storedState[r.State], AttrGeneration: int64(r.Generation), AttrWritten: c.now.UnixMilli()}
 	if token := tokenOf(r); token != "" {
 		set[AttrToken] = token
 	}

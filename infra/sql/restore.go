@@ -122,20 +122,20 @@ type carriedRow struct {
 }
 
 const (
-	selectCarried = `SELECT n, state, generation, coalesce(token, ''), taken, changed, brought, forget_at FROM ids WHERE pool = $1 AND id = $2`
+	selectCarried = `SELECT n, state, generation, coalesce(token, ''), taken, changed, brought, ahead, forget_at FROM ids WHERE pool = $1 AND id = $2`
 
 	// carryRow is the one statement to which the triggers allow what else no ID may do. The last token is one of the same generation.
-	carryRow = `UPDATE ids SET carried = carried + 1, brought = 1, last_token = CASE WHEN generation = $5 THEN last_token END, state = $4, generation = $5,
+	carryRow = `UPDATE ids SET carried = carried + 1, brought = 1, ahead = $14, last_token = CASE WHEN generation = $5 THEN last_token END, state = $4, generation = $5,
 			token = $6, client = $7, owner = $8, metadata = $9, taken = $10, hold_until = $11, forget_at = $12, changed = $13
 		WHERE n = $1 AND state = $2 AND generation = $3`
-	addCarried = `INSERT INTO ids (pool, id, job, state, generation, token, client, owner, metadata, taken, hold_until, forget_at, changed, carried, brought)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, 1)`
+	addCarried = `INSERT INTO ids (pool, id, job, state, generation, token, client, owner, metadata, taken, hold_until, forget_at, changed, ahead, carried, brought)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, 1)`
 )
 
 // carriedRow reads an ID that is to be carried; the state is "" where the pool does not know it.
 func (t *tx) carriedRow(p poolRow, id alloc.ID) (row carriedRow, err error) {
 	var taken, changed, forget dbsql.NullInt64
-	_, err = t.row(selectCarried, []any{p.number, id}, &row.n, &row.State, &row.Generation, &row.Token, &taken, &changed, &row.Carried, &forget)
+	_, err = t.row(selectCarried, []any{p.number, id}, &row.n, &row.State, &row.Generation, &row.Token, &taken, &changed, &row.Carried, &row.Ahead, &forget)
 	row.At, row.Changed, row.forgetAt = momentOf(taken), momentOf(changed), momentOf(forget)
 	return row, err
 }
@@ -157,8 +157,9 @@ func (t *tx) carryID(p poolRow, point time.Time, r toCarry, now time.Time, by ta
 	if outcome != alloc.CarryDone {
 		return outcome, nil
 	}
+	ahead := to.Generation - r.Generation
 	r.IDRecord = to
-	values := []any{r.State, r.Generation, r.Token, r.By, r.Owner, r.metadata, optional(r.At), optional(r.heldUntil(now)), r.forgetAt(p, now), instant(now)}
+	values := []any{r.State, r.Generation, r.Token, r.By, r.Owner, r.metadata, optional(r.At), optional(r.heldUntil(now)), r.forgetAt(p, now), instant(now), ahead}
 	if row.State == "" {
 		by[countSeeded]++
 		by[r.State]++
