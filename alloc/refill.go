@@ -21,6 +21,10 @@ type Refill struct {
 
 	Filling bool // below low seen, target not reached yet
 
+	// Burning is the restore that retires free IDs of the pool in the order in which they are handed out, or has done so last; "" for none. Every change
+	// leaves it, but that by which another restore takes its place.
+	Burning JobID
+
 	// Why the generator can make no more IDs; "" while it can. It is said once, when it becomes so, and again when it is so
 	// anew after it was over.
 	Dry      string

@@ -302,7 +302,7 @@ func (f *filling) repeats(misses int) string {
 // change puts the record in the place of the one that was read. Without IDs no two changes are equal, so that of two runs
 // that mean the same only one has made it.
 func (f *filling) change(ctx context.Context, r Refill) (progress, error) {
-	r.Pool, r.Updated = f.pool.Name, f.second()
+	r.Pool, r.Updated, r.Burning = f.pool.Name, f.second(), f.rec.Burning
 	if len(r.IDs) == 0 {
 		r.Batch = orderOf(r).unique()
 	}

@@ -104,6 +104,13 @@ func (s *Service) phaseStep(ctx context.Context, j Job, p Pool, mark *poolMark) 
 		c, err = s.closePeriods(ctx, j, p)
 	case phaseOld:
 		c, mark.at, err = s.carryOldIDs(ctx, j, mark.at)
+	case phaseRefill:
+		if mark.at == "" {
+			err = s.takeBurn(ctx, j)
+		}
+		if err == nil {
+			c, over, err = s.carryOwnIDs(ctx, j, mark)
+		}
 	default:
 		c, over, err = s.carryOwnIDs(ctx, j, mark)
 	}

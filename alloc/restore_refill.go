@@ -67,6 +67,50 @@ func (s *Service) refillPage(ctx context.Context, j Job, at string, limit int) (
 	return page, m.String(), nil
 }
 
+// takeBurn says on the record that the job retires some of the free IDs, from the first on, before it does the first: no two do that side by side, as each would
+// take those behind the other's. What two of the same request would do one does, so the other ends; a job of another request waits.
+func (s *Service) takeBurn(ctx context.Context, j Job) error {
+	if j.Spec.AtMost == 0 { // it retires none, or all: two do no more than one
+		return nil
+	}
+	for range changeTries {
+		r, err := s.store.Refill(ctx, j.Pool)
+		if err != nil || r.Burning == j.ID {
+			return err
+		}
+		if err := s.checkBurning(ctx, j, r.Burning); err != nil {
+			return err
+		}
+		r.Pool, r.Burning, r.Updated = j.Pool, j.ID, s.second()
+		if _, err = s.store.ChangeRefill(ctx, r.Version, r); !Is(err, CodeVersionMismatch) {
+			return err
+		}
+	}
+	return Errorf(CodeBusy, "the pool %q is refilled all the time; the restore is tried again", j.Pool).After(retrySoon)
+}
+
+// checkBurning refuses to retire IDs beside another job that does.
+func (s *Service) checkBurning(ctx context.Context, j Job, other JobID) error {
+	if other == "" {
+		return nil
+	}
+	on, err := s.store.Job(ctx, other)
+	if Is(err, CodeJobNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	beside := !on.State.Ended() || on.State == JobDone && !j.Created.After(on.Updated) // it was asked for before the other had ended
+	switch {
+	case beside && j.Spec.Source == RestoreBurn && j.sameRestore(on):
+		return Errorf(CodeJobEnded, "the job %s, which was made at the same moment, retires these IDs, or has done so; this one retires none beside it. Ask again where more are to be retired", on.ID)
+	case on.State.Ended():
+		return nil
+	}
+	return Errorf(CodeBusy, "the job %s retires IDs of the pool; this one goes on after its end", on.ID).After(retrySoon)
+}
+
 // resetRefill empties the record where all that its version has is retired. over is false where there is more, or another version.
 func (s *Service) resetRefill(ctx context.Context, j Job, at string) (over bool, err error) {
 	m, err := readRefillMark(at)

@@ -8,7 +8,7 @@ import (
 // Restore makes a job that carries forward what was taken after the point to which a backup was restored. With RestoreLog it is
 // JobReceiving, and takes the log by ReceivePart; of a pool it burns after it what may have been taken since the log was begun (AtMost): a hold
 // that has not ended is kept for whoever has it, for good. While a job carries forward from the same table, or burns as many, since
-// the same point, that is returned. It may be asked for again, and again with another source. Of a sequence it enters leases into the
+// the same point, that is returned; of two that are asked for at the same moment with the same AtMost the second fails, and two with another AtMost wait for one another. It may be asked for again, and again with another source. Of a sequence it enters leases into the
 // ledger, of which a rebuild then makes the position; with RestoreBurn it says how to rebuild it, and does nothing else.
 //
 // A sequence must be paused, stopped or frozen until it is rebuilt, but for RestoreBurn (Sequence.CheckCarry); a lease of which somebody else has leased numbers since is told.
@@ -72,8 +72,7 @@ func (s *Service) restoring(ctx context.Context, wanted Job) (on Job, err error)
 		return Job{}, nil
 	}
 	err = s.eachOpenJob(ctx, func(j Job) (more bool, err error) {
-		same := j.Spec.Sequence == wanted.Spec.Sequence && j.Spec.Source == wanted.Spec.Source && j.Spec.AtMost == wanted.Spec.AtMost && j.Spec.Since.Equal(wanted.Spec.Since)
-		if j.Kind == JobRestore && j.Pool == wanted.Pool && same {
+		if j.Kind == JobRestore && j.sameRestore(wanted) {
 			on = j
 		}
 		return on.ID == "", nil
@@ -82,6 +81,11 @@ func (s *Service) restoring(ctx context.Context, wanted Job) (on Job, err error)
 		err = Errorf(CodeBusy, "the job %s does it already", on.ID)
 	}
 	return on, err
+}
+
+// sameRestore reports whether two restores were asked for the same.
+func (j Job) sameRestore(k Job) bool {
+	return j.Pool == k.Pool && j.Spec.Sequence == k.Spec.Sequence && j.Spec.Source == k.Spec.Source && j.Spec.AtMost == k.Spec.AtMost && j.Spec.Since.Equal(k.Spec.Since)
 }
 
 // bound says in words how many free IDs are burned, of a request that may burn.

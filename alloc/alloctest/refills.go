@@ -182,6 +182,7 @@ var refillChanges = map[string]func(r *alloc.Refill){
 	"fewer-ids":  func(r *alloc.Refill) { r.IDs = r.IDs[:len(r.IDs)-1] },
 	"order":      func(r *alloc.Refill) { slices.Reverse(r.IDs) },
 	"without":    func(r *alloc.Refill) { r.IDs = nil },
+	"burning":    func(r *alloc.Refill) { r.Burning = "" },
 	"never-dry":  func(r *alloc.Refill) { r.DrySince = time.Time{} },
 	"ambiguous":  func(r *alloc.Refill) { r.Generator.WithoutAmbiguous = !r.Generator.WithoutAmbiguous },
 	"characters": func(r *alloc.Refill) { r.Generator.Length++ },
@@ -194,7 +195,7 @@ func (w *world) fullRefill(pool alloc.PoolName, n int) alloc.Refill {
 		ids[i] += alloc.ID(strings.Repeat("x", longestRefilled-len(ids[i])))
 	}
 	return alloc.Refill{
-		Pool: pool, Updated: w.clock.Now(), Batch: "refill/1 ä", IDs: ids, UpTo: alloc.MaxTarget, Filling: true,
+		Pool: pool, Updated: w.clock.Now(), Batch: "refill/1 ä", IDs: ids, UpTo: alloc.MaxTarget, Filling: true, Burning: "restore ö",
 		Dry: "all 1,000 codes are made; ask for longer ones", DrySince: w.clock.Now().Add(-90 * time.Minute), Generator: someGenerator(),
 	}
 }

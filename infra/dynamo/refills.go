@@ -23,7 +23,7 @@ func refillItem(r alloc.Refill) Item {
 	}
 	return item(refillKey(r.Pool), Item{
 		AttrVersion: int64(r.Version), "upd": nanos(r.Updated), "job": string(r.Batch), "ids": ids, "up": int64(r.UpTo), "fill": r.Filling,
-		"dry": r.Dry, "dryw": nanos(r.DrySince), "gen": document(storedGenerator(r.Generator)),
+		"dry": r.Dry, "dryw": nanos(r.DrySince), "gen": document(storedGenerator(r.Generator)), "burn": string(r.Burning),
 	})
 }
 
@@ -32,7 +32,7 @@ func decodeRefill(pool alloc.PoolName, it Item) (alloc.Refill, error) {
 	r := alloc.Refill{
 		Pool: pool, Version: alloc.Version(it.Int(AttrVersion)), Updated: fromNanos(it.Int("upd")), Batch: alloc.JobID(it.Str("job")),
 		UpTo: alloc.Count(it.Int("up")), Filling: it.Bool("fill"), Dry: it.Str("dry"), DrySince: fromNanos(it.Int("dryw")),
-		Generator: generator.Config(gen),
+		Generator: generator.Config(gen), Burning: alloc.JobID(it.Str("burn")),
 	}
 	for _, id := range it.List("ids") {
 		r.IDs = append(r.IDs, alloc.ID(id))

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	refillColumns = `pool, version, updated, batch, ids, up_to, filling, dry, dry_since, generator`
-	refillValues  = `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10`
+	refillColumns = `pool, version, updated, batch, ids, up_to, filling, dry, dry_since, generator, burning`
+	refillValues  = `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11`
 
 	selectRefill = `SELECT ` + refillColumns + ` FROM refills WHERE pool = $1`
 	insertRefill = `INSERT INTO refills (` + refillColumns + `) VALUES (` + refillValues + `)`
@@ -25,14 +25,14 @@ func refillRow(r alloc.Refill) []any {
 	}
 	return []any{
 		r.Pool, r.Version, optional(r.Updated), r.Batch, asJSON(&r.IDs), r.UpTo, r.Filling, r.Dry, optional(r.DrySince),
-		generatorColumn(r.Generator),
+		generatorColumn(r.Generator), r.Burning,
 	}
 }
 
 func scanRefill(row scanner) (r alloc.Refill, err error) {
 	var updated, dry dbsql.NullInt64
 	var gen storedGenerator
-	err = row.Scan(&r.Pool, &r.Version, &updated, &r.Batch, asJSON(&r.IDs), &r.UpTo, &r.Filling, &r.Dry, &dry, asJSON(&gen))
+	err = row.Scan(&r.Pool, &r.Version, &updated, &r.Batch, asJSON(&r.IDs), &r.UpTo, &r.Filling, &r.Dry, &dry, asJSON(&gen), &r.Burning)
 	r.Updated, r.DrySince, r.Generator = momentOf(updated), momentOf(dry), generator.Config(gen)
 	if len(r.IDs) == 0 {
 		r.IDs = nil
@@ -82,5 +82,5 @@ func (s *Store) ChangeRefill(ctx context.Context, from alloc.Version, r alloc.Re
 // sameRefill compares all that two records have.
 func sameRefill(a, b alloc.Refill) bool {
 	return slices.Equal(a.IDs, b.IDs) && a.Pool == b.Pool && a.Version == b.Version && a.Updated.Equal(b.Updated) && a.Batch == b.Batch &&
-		a.UpTo == b.UpTo && a.Filling == b.Filling && a.Dry == b.Dry && a.DrySince.Equal(b.DrySince) && a.Generator == b.Generator
+		a.UpTo == b.UpTo && a.Filling == b.Filling && a.Dry == b.Dry && a.DrySince.Equal(b.DrySince) && a.Generator == b.Generator && a.Burning == b.Burning
 }
