@@ -20,6 +20,9 @@ type Board struct {
 	At        time.Time
 	Pools     []PoolOnBoard     // the most urgent first
 	Sequences []SequenceOnBoard // the most urgent first
+
+	Throttled   Count     // pools and sequences of a run for which the engine was asked for more than it takes, so that they were left to the next
+	ThrottledAt time.Time // of the last run that met any; what other processes meet it does not know. Zero for none
 }
 
 // PoolOnBoard is how a pool stood. What could not be looked at is as it stood before, at its own At.
@@ -38,6 +41,10 @@ type PoolOnBoard struct {
 	Unknown  string    // why the last look failed; "" for nothing
 	Burns    []Burn
 	Trend    Trend
+
+	Stock      Count     // IDs that are free and cannot be leased: in somebody's memory, or listed nowhere. A sweep brings the first back when they are not claimed
+	StockSince time.Time // since when it has stayed just so, and nobody has claimed or given back; zero for no stock
+	Behind     time.Time // since when its sweeps leave work, in each run; zero where the last one left none
 }
 
 // SequenceOnBoard is how a sequence stood.
@@ -102,6 +109,20 @@ func (q SequenceOnBoard) Forecast() Forecast {
 	}
 	return forecastOf(q.At, q.Left, q.Burns)
 }
+
+// How long stock stays, and sweeps leave work, before that needs a person: longer than a sweep waits until it lists stock again.
+const (
+	strandedAfter = 20 * time.Minute
+	behindAfter   = 5 * time.Minute
+)
+
+// IsStranded reports whether IDs of the pool lie where nobody gets them: nobody claims, and they do not come back.
+func (p PoolOnBoard) IsStranded() bool {
+	return !p.StockSince.IsZero() && p.At.Sub(p.StockSince) >= strandedAfter
+}
+
+// IsBehind reports whether the pool's sweeps do not come to their end.
+func (p PoolOnBoard) IsBehind() bool { return !p.Behind.IsZero() && p.At.Sub(p.Behind) >= behindAfter }
 
 // Empty reports whether an active pool has nothing to claim, although it was begun.
 func (p PoolOnBoard) Empty() bool {

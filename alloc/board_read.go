@@ -22,7 +22,7 @@ func (s *Service) Board(ctx context.Context) (Board, error) {
 	if err != nil {
 		return Board{}, err
 	}
-	seen := Board{At: b.At}
+	seen := Board{At: b.At, Throttled: b.Throttled, ThrottledAt: b.ThrottledAt}
 	for _, p := range b.Pools {
 		if caller.permits(ActionRead, string(p.Pool)) {
 			seen.Pools = append(seen.Pools, p)

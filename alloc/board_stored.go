@@ -122,6 +122,8 @@ func (b *Board) code(c *coding) {
 	moment(c, &b.At)
 	each(c, &b.Pools, func(c *coding, p *PoolOnBoard) { p.code(c) })
 	each(c, &b.Sequences, func(c *coding, q *SequenceOnBoard) { q.code(c) })
+	number(c, &b.Throttled)
+	moment(c, &b.ThrottledAt)
 }
 
 func (p *PoolOnBoard) code(c *coding) {
@@ -144,6 +146,9 @@ func (p *PoolOnBoard) code(c *coding) {
 	codeBurns(c, &p.Burns)
 	number(c, &p.Trend.Hour)
 	each(c, &p.Trend.Counts, number[Count])
+	number(c, &p.Stock)
+	moment(c, &p.StockSince)
+	moment(c, &p.Behind)
 }
 
 func (q *SequenceOnBoard) code(c *coding) {

@@ -17,8 +17,10 @@ func fullBoard() Board {
 		Pools: []PoolOnBoard{{
 			Pool: "a", At: at, State: PoolActive, Level: Level{Available: 1, Held: 2, Claimed: 3, Seeded: 4, CountedAt: at}, Low: 5, Target: 6,
 			Filled: true, Filling: true, Dry: "dry", Failed: "failed é", Refilled: at, Unknown: "unknown", Burns: burns, Trend: Trend{7, []Count{-1, 0, math.MaxInt64}},
+			Stock: 8, StockSince: at, Behind: at,
 		}, {Pool: "empty"}},
 		Sequences: []SequenceOnBoard{{Sequence: "s", At: at, State: SequenceActive, Start: 1, Limit: MaxNumber, Next: MaxNumber + 1, Left: 3, Burns: burns}},
+		Throttled: 9, ThrottledAt: at,
 	}
 }
 
@@ -37,7 +39,7 @@ func TestABoardIsReadAsItWasWritten(t *testing.T) {
 
 // sameBoard compares boards; no list is an empty one.
 func sameBoard(a, b Board) bool {
-	return a.At.Equal(b.At) && len(a.Pools) == len(b.Pools) && len(a.Sequences) == len(b.Sequences) &&
+	return a.At.Equal(b.At) && a.Throttled == b.Throttled && a.ThrottledAt.Equal(b.ThrottledAt) && len(a.Pools) == len(b.Pools) && len(a.Sequences) == len(b.Sequences) &&
 		(len(a.Pools) == 0 || reflect.DeepEqual(a.Pools, b.Pools)) && (len(a.Sequences) == 0 || reflect.DeepEqual(a.Sequences, b.Sequences))
 }
 

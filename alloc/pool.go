@@ -219,3 +219,8 @@ type Level struct {
 	Forgotten Count // taken from a pool with PolicyForget
 	CountedAt time.Time
 }
+
+// Unlisted is how many IDs are neither available nor anybody's: they are in the memory of an environment since the last sweep, or nothing lists them.
+func (l Level) Unlisted() Count {
+	return max(0, l.Seeded-l.Available-l.Held-l.Claimed-l.Returning-l.Retired-l.Forgotten)
+}

@@ -46,6 +46,7 @@ type SweepReport struct {
 	Relisted Count // free listings of stale stock, published again
 	Returned Count // IDs that came back
 	Voided   Count // given-up batches that were settled
+	Leased   Count // free IDs that it has left to those who have them in memory; they are among the available ones. 0 where the engine has no such stock
 	Calls    Count // of the store that the sweep made, reads and writes; 0 where the engine does not count
 	Writes   Count // of these, those that write
 	More     bool  // work is left for the next run: the bound of one run was reached

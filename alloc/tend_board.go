@@ -22,11 +22,42 @@ func (t *tending) keepBoard(ctx context.Context, numbers tendedSequences) error 
 	}
 	now := t.now()
 	pools, failed := t.poolsOnBoard(ctx, old)
-	board := Board{At: now, Pools: pools, Sequences: t.sequencesOnBoard(old, numbers.standings)}
+	board := Board{At: now, Pools: pools, Sequences: t.sequencesOnBoard(old, numbers.standings), Throttled: old.Throttled, ThrottledAt: old.ThrottledAt}
+	if n := t.throttled(numbers); n > 0 {
+		board.Throttled, board.ThrottledAt = n, now
+	}
 	if data, err = board.encode(); err != nil {
 		return err
 	}
 	return cmp.Or(t.store.PutBoard(ctx, now, data), failed)
+}
+
+// throttled is for how many pools and sequences the engine was asked for more than it takes.
+func (t *tending) throttled(numbers tendedSequences) (n Count) {
+	for _, p := range t.all {
+		if Is(p.failed, CodeThrottled) || p.fill != nil && Is(p.fill.report.Err, CodeThrottled) {
+			n++
+		}
+	}
+	return n + numbers.throttled
+}
+
+// stranding keeps since when stock of a pool has stayed as it is, and since when its sweeps leave work.
+func (row *PoolOnBoard) stranding(at time.Time, was, is Level, swept SweepReport) {
+	stock := is.Unlisted() + swept.Leased
+	switch {
+	case stock == 0:
+		row.StockSince = time.Time{}
+	case stock != row.Stock || row.StockSince.IsZero() || was.Available != is.Available || was.Held != is.Held || was.Claimed != is.Claimed || was.Seeded != is.Seeded:
+		row.StockSince = at
+	}
+	row.Stock = stock
+	switch {
+	case !swept.More:
+		row.Behind = time.Time{}
+	case row.Behind.IsZero():
+		row.Behind = at
+	}
 }
 
 // poolsOnBoard is how the pools stand; beside the first error, with the trends that could be read.
@@ -54,6 +85,7 @@ func (t *tending) poolOnBoard(ctx context.Context, p *tended, row PoolOnBoard) (
 		return row, nil
 	}
 	now := t.standing(p)
+	row.stranding(p.seen.at, row.Level, now.Level, p.swept)
 	row.At, row.Level, row.Low, row.Target, row.Filled, row.Burns = p.seen.at, now.Level, now.Low, now.Target, now.Filled, p.seen.burns
 	row.Filling, row.Dry, row.Failed = false, "", ""
 	if p.fill != nil {

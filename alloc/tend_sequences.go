@@ -16,6 +16,7 @@ type tendedSequences struct {
 	standings []SequenceStanding
 	rebuilds  []Rebuild
 	failed    error // the first
+	throttled Count // sequences that were left to the next run because the engine was asked for more than it takes
 }
 
 // tendSequences looks after each sequence until the time for that is over: whether its counter is where it must be, how its
@@ -23,6 +24,9 @@ type tendedSequences struct {
 func (s *Service) tendSequences(ctx context.Context, sequences []Sequence, enough func() bool) (t tendedSequences) {
 	fail := func(err error) bool {
 		t.failed = cmp.Or(t.failed, err)
+		if Is(err, CodeThrottled) {
+			t.throttled++
+		}
 		return err != nil
 	}
 	for _, listed := range sequences {

@@ -150,6 +150,7 @@ func (w *sweep) tidy(ctx context.Context, h *head, cost share) error {
 		return err
 	}
 	w.report.Passed += alloc.Count(p.passed)
+	w.report.Leased = alloc.Count(p.free)
 	w.left = w.left || p.left
 	w.memory.known(h, now)
 	return w.sample(ctx, h, seeded, available, now)

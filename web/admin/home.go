@@ -41,6 +41,7 @@ func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
 	known := len(b.Pools) + len(b.Sequences) + len(pools) + len(sequences)
 	if err == nil && known > 0 {
 		f.schedule(b, now)
+		f.throttled(b, now)
 	}
 	f.pools(r, b, pools, now)
 	f.sequences(r, b, sequences, now)
@@ -56,9 +57,13 @@ func (d *dashboard) overview(r *http.Request) (templ.Component, error) {
 	return templates.Home(p), nil
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
+// counted is a number with what it counts; many is its plural where that is not with an s.
+func counted(n int, what string, many ...string) string {
+	switch {
+	case n == 1:
 		return "1 " + what
+	case len(many) > 0:
+		return grouped(int64(n)) + " " + many[0]
 	}
 	return grouped(int64(n)) + " " + what + "s"
 }

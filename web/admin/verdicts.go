@@ -43,6 +43,8 @@ var findingKinds = []struct {
 	{"dry", templates.ToneWarn, "Dry", "can make no more IDs.", templates.Link{Text: "Dry pools", Href: "/pools?state=dry"}},
 	{"refill", templates.ToneWarn, "Refill", "could not be filled in the last run.", templates.Link{Text: "All pools", Href: "/pools"}},
 	{"norefill", templates.ToneWarn, "No refill", "have no generator and run out within a week.", templates.Link{Text: "All pools", Href: "/pools"}},
+	{"stranded", templates.ToneWarn, "Stranded", "have IDs that nobody gets.", templates.Link{Text: "All pools", Href: "/pools"}},
+	{"throttled", templates.ToneWarn, "Throttled", "", templates.Link{}},
 	{"ends", templates.ToneWarn, "Ends soon", "are near their end.", templates.Link{Text: "Ending sequences", Href: "/sequences?state=ending"}},
 	{"frozen", templates.ToneWarn, "Rebuild", "are being rebuilt.", templates.Link{Text: "All sequences", Href: "/sequences"}},
 	{"stale", templates.ToneWarn, "Stale", "were not counted for some time.", templates.Link{Text: "All pools", Href: "/pools"}},
@@ -99,6 +101,18 @@ func (f *findings) schedule(b alloc.Board, now time.Time) {
 	case now.Sub(b.At) > staleAfter:
 		f.add("schedule", "", "", fmt.Sprintf("The schedule last ran %s ago, at %s: forecasts and counts are as of then. Look at its log.", duration(now.Sub(b.At)), clock(b.At, now).Text), templates.Link{})
 	}
+}
+
+// throttledFor is for how long it is told that a run of the schedule was throttled.
+const throttledFor = 15 * time.Minute
+
+// throttled says that the engine refused what the schedule asked of it; what others have met of that only the metrics know.
+func (f *findings) throttled(b alloc.Board, now time.Time) {
+	if b.ThrottledAt.IsZero() || now.Sub(b.ThrottledAt) >= throttledFor {
+		return
+	}
+	f.add("throttled", "", "", fmt.Sprintf("The engine refused the schedule's run of %s for %s: it is asked for more than it takes, and claims may be refused too. What requests met is in the metrics (throttled). Raise the limits of the table, or ask for less.",
+		clock(b.ThrottledAt, now).Text, counted(int(b.Throttled), "pool or sequence", "pools and sequences")), templates.Link{Text: "Look at table", Href: "/about"})
 }
 
 // pools looks at the pools of the board, and at those that were read anew as they are now.
@@ -188,6 +202,11 @@ func poolFinding(p alloc.PoolOnBoard, board, now time.Time) (f finding) {
 		say("refill", "lasts "+lasts(forecast)+"."+why, look)
 	case ends && left < endsSoon && alone:
 		say("norefill", "has no generator and lasts "+lasts(forecast)+".", seed)
+	case p.IsBehind():
+		say("stranded", "is swept without coming to an end since "+clock(p.Behind, now).Text+": what was given back, or whose hold is over, comes back late.", look)
+	case p.IsStranded():
+		say("stranded", fmt.Sprintf("has %s that nobody has and nobody can claim, and has not changed since %s: they were taken into memory and not given back, or nothing lists them.", counted(int(p.Stock), "ID"), clock(p.StockSince, now).Text),
+			templates.Link{Text: "Verify pool", Href: href + "/verify"})
 	case !p.Level.CountedAt.IsZero() && board.Sub(p.Level.CountedAt) > staleAfter && now.Sub(p.Level.CountedAt) > staleAfter:
 		say("stale", "was last counted at "+clock(p.Level.CountedAt, now).Text+".", look)
 	}

@@ -44,6 +44,9 @@ func TestVerdictsOfPools(t *testing.T) {
 		"runs out, dry":     {pool(func(p *alloc.PoolOnBoard) { p.Burns, p.Filled, p.Dry = burning, true, "all are made" }), "bad Runs out: p is empty in 5 h. Its generator can make no more: all are made. [/pools/p/seed]"},
 		"low":               {pool(func(p *alloc.PoolOnBoard) { p.Low = 600 }), "warn Low: p has 500 left, below its low mark of 600. [/pools/p/seed]"},
 		"refill failed":     {pool(func(p *alloc.PoolOnBoard) { p.Filled, p.Failed = true, "try again" }), "warn Refill: p lasts not known yet. Its refill failed: Try again. [/pools/p]"},
+		"stranded":          {pool(func(p *alloc.PoolOnBoard) { p.Stock, p.StockSince = 40, noon.Add(-25*time.Minute) }), "warn Stranded: p has 40 IDs that nobody has and nobody can claim, and has not changed since 11:35:00 UTC: they were taken into memory and not given back, or nothing lists them. [/pools/p/verify]"},
+		"in memory":         {pool(func(p *alloc.PoolOnBoard) { p.Stock, p.StockSince = 40, noon.Add(-15*time.Minute) }), "good Healthy:   []"},
+		"swept for long":    {pool(func(p *alloc.PoolOnBoard) { p.Behind = noon.Add(-6 * time.Minute) }), "warn Stranded: p is swept without coming to an end since 11:54:00 UTC: what was given back, or whose hold is over, comes back late. [/pools/p]"},
 		"not counted":       {pool(func(p *alloc.PoolOnBoard) { p.Level.CountedAt = noon.Add(-time.Hour) }), "warn Stale: p was last counted at 11:00:00 UTC. [/pools/p]"},
 	} {
 		var f findings
@@ -191,4 +194,15 @@ func stateOf(page, after string) string {
 	}
 	state, _, _ := strings.Cut(rest[i:], "/")
 	return state
+}
+
+// A run that was throttled is told for a while, with what it does not know.
+func TestTheVerdictOfAThrottledRun(t *testing.T) {
+	for ago, want := range map[time.Duration]string{time.Minute: "for 1,200 pools and sequences", 20 * time.Minute: ""} {
+		var f findings
+		f.throttled(alloc.Board{At: noon, Throttled: 1200, ThrottledAt: noon.Add(-ago)}, noon)
+		if got := strings.Join(linesOf(&f), "\n"); !strings.Contains(got, want) || (want == "") != strings.Contains(got, "Healthy") {
+			t.Errorf("%s ago: %s, want %q", ago, got, want)
+		}
+	}
 }
