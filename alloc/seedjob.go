@@ -11,7 +11,11 @@ import (
 func (s *Service) OpenSeeding(ctx context.Context, r SeedJobRequest) (j Job, err error) {
 	id := newJobID(r.Intent, s.now())
 	st := step{need: ActionSeed, on: aPool, name: string(r.Pool), verb: "open-seed", reason: said(&r.Why), detail: func() string {
-		return fmt.Sprintf("job %s, csv %t, column %s, why %q", id, r.Format.CSV, quoteShort(r.Format.Column), r.Why)
+		ranges := ""
+		if r.Format.Ranges {
+			ranges = ", ranges written out"
+		}
+		return fmt.Sprintf("job %s, csv %t, column %s%s, why %q", id, r.Format.CSV, quoteShort(r.Format.Column), ranges, r.Why)
 	}}
 	err = s.administer(ctx, st, func() (err error) {
 		wanted := Job{ID: id, Kind: JobSeed, Pool: r.Pool, State: JobReceiving, Why: r.Why, Input: r.Format, Column: -1}

@@ -115,8 +115,8 @@ func jobState(j alloc.Job) templates.State {
 		switch {
 		case len(j.Inputs) == 0:
 			return templates.State{Tone: templates.ToneWarn, Text: "waits for its file"}
-		case j.Kind == alloc.JobSeed:
-			return templates.State{Tone: templates.ToneWarn, Text: "waits to be checked and confirmed"}
+		case j.Spec.Check != "":
+			return templates.State{Tone: templates.ToneWarn, Text: "waits to be confirmed"}
 		}
 		return templates.State{Tone: templates.ToneWarn, Text: "waits to be started"}
 	}

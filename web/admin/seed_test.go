@@ -14,10 +14,11 @@ import (
 	"idpool/alloc"
 	"idpool/alloc/alloctest"
 	"idpool/alloc/generator"
+	"idpool/web/admin/plan"
 )
 
 // upload sends the form of a seeding as a browser does.
-func (s *system) upload(path string, fields map[string]string, file string) *httptest.ResponseRecorder {
+func (s *system) upload(path string, fields map[string]string, file string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -39,6 +40,9 @@ func (s *system) upload(path string, fields map[string]string, file string) *htt
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, path, &body)
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	rec := httptest.NewRecorder()
 	s.h.ServeHTTP(rec, r)
 	return rec
@@ -231,7 +235,7 @@ func TestASeedingThatIsCheckedLeadsOn(t *testing.T) {
 			t.Errorf("%s does not lead to the page where the seeding is confirmed", address)
 		}
 	}
-	if page := s.page(job); strings.Contains(page, "waits for its file") || !strings.Contains(page, "waits to be checked and confirmed") {
+	if page := s.page(job); strings.Contains(page, "waits for its file") || !strings.Contains(page, "waits to be confirmed") {
 		t.Error("a job whose file was sent and checked says that it waits for its file")
 	}
 	if page := s.page(job + "/seed"); !strings.Contains(page, job+"/start?check="+check) {
@@ -292,5 +296,42 @@ func TestAllRejectsCanBeFetched(t *testing.T) {
 		if w := s.do("GET", "/jobs/"+check+"/files/"+n); w.Code != http.StatusNotFound {
 			t.Errorf("file %s: %d, want 404", n, w.Code)
 		}
+	}
+}
+
+// The POST of a file is judged as every other: by the right, by the switch, by where it comes from, and by its plan.
+func TestAFileIsSentByWhoMay(t *testing.T) {
+	model := alloctest.NewModel(nil)
+	admin := newSystem(t, model, root)
+	admin.fill(1)
+	const path = "/pools/pool-000/seed"
+	fields := func() map[string]string { return map[string]string{"plan": admin.planOf(path), "format": "text"} }
+	for _, role := range alloc.Roles() {
+		s := newSystem(t, model, alloc.Caller{Client: "some", Scopes: role.Scopes()})
+		sealed, err := plan.Seal(alloc.WithCaller(t.Context(), root), s.svc, plan.Plan{
+			Action: "pool.seed", Target: "pool/pool-000", Name: "pool-000", Need: alloc.ActionSeed, Operation: "page-" + string(role),
+		}, "some", s.clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := http.StatusForbidden
+		if role == alloc.RoleAdmin {
+			want = http.StatusSeeOther
+		}
+		if w := s.upload(path, map[string]string{"plan": sealed, "format": "text"}, "BY-"+string(role)+"\n"); w.Code != want {
+			t.Errorf("by %s: %d, want %d", role, w.Code, want)
+		}
+	}
+	if w := admin.upload(path, fields(), "A\n", "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
+		t.Errorf("from another site: %d, want 403", w.Code)
+	}
+	if w := newSystem(t, model, viewer).upload(path, fields(), "A\n"); w.Code != http.StatusConflict {
+		t.Errorf("with the plan of another: %d, want 409", w.Code)
+	}
+	sealed := fields()
+	closed := newSystem(t, model, root)
+	closed.serve(Config{ReadOnly: true}, root)
+	if w := closed.upload(path, sealed, "A\n"); w.Code != http.StatusForbidden {
+		t.Errorf("while it is read-only: %d, want 403", w.Code)
 	}
 }

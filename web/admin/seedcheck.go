@@ -104,7 +104,7 @@ func (d *dashboard) checkButtons(r *http.Request, j, check alloc.Job, checked bo
 // fileNotes are what is worth a look of a seeding's file: the events of its job but for the making of it.
 func fileNotes(j alloc.Job) (notes []string) {
 	for _, e := range j.Log[min(1, len(j.Log)):] {
-		notes = append(notes, sentence(e.Text)+".")
+		notes = append(notes, sentence(e.Text))
 	}
 	return notes
 }
