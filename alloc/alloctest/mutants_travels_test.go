@@ -27,6 +27,11 @@ var travelMutants = []travelMutant{
 		open := t.fixture.Open
 		t.fixture.Open = func(tb testing.TB, now func() time.Time) alloc.Store { return marginless{open(tb, now), t} }
 	}},
+	{name: "a restore does not see what the refill has on its way", change: func(t *traveller) {
+		t.plan.source, t.plan.burned, t.plan.refill = alloc.RestoreBurn, true, true
+		open := t.fixture.Open
+		t.fixture.Open = func(tb testing.TB, now func() time.Time) alloc.Store { return refillless{open(tb, now), t} }
+	}},
 	{name: "no lease is entered into a ledger", store: func(m *Model) alloc.Store { return ledgerless{m} }},
 	{name: "nobody is told of numbers in two hands", store: func(m *Model) alloc.Store { return silentLedger{m} }},
 	{name: "a rebuild of a pool frees what is claimed", store: rebuilding(func(p *modelPool) {
@@ -126,4 +131,17 @@ func (s marginless) WalkIDs(ctx context.Context, pool alloc.PoolName, state allo
 		page = slices.DeleteFunc(page, func(r alloc.IDRecord) bool { return r.State == alloc.StateClaimed && !r.At.After(s.t.point) })
 	}
 	return page, next, err
+}
+
+// refillless has no record of a refill until the procedure is over.
+type refillless struct {
+	alloc.Store
+	t *traveller
+}
+
+func (s refillless) Refill(ctx context.Context, pool alloc.PoolName) (alloc.Refill, error) {
+	if s.t.era == astray {
+		return alloc.Refill{Pool: pool}, nil
+	}
+	return s.Store.Refill(ctx, pool)
 }

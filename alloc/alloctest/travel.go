@@ -93,6 +93,7 @@ type travelPlan struct {
 	dirty  int  // what goes on after the restore: 0 nothing, 1 what a pause does not keep from, 2 claims and leases too
 	deaths int  // per cent of the acts that may be the last of their process
 	burned bool // nobody knows what was taken
+	refill bool // the backup is made in the middle of a refill
 }
 
 // travel plays the history of the seed.
@@ -105,7 +106,7 @@ func newTraveller(tb testing.TB, f Fixture, seed uint64) *traveller {
 	}
 	t.plan = travelPlan{
 		source: []alloc.RestoreSource{alloc.RestoreTable, alloc.RestoreLog, alloc.RestoreBurn}[t.pick(45, 45, 10)],
-		since:  t.chance(50), twice: t.chance(30), dirty: t.pick(30, 30, 40), deaths: []int{0, 10, 30}[t.rng.IntN(3)],
+		since:  t.chance(50), twice: t.chance(30), dirty: t.pick(30, 30, 40), deaths: []int{0, 10, 30}[t.rng.IntN(3)], refill: t.chance(10),
 	}
 	t.plan.burned = t.plan.source == alloc.RestoreBurn
 	return t
@@ -123,9 +124,15 @@ func (t *traveller) play() {
 	t.note("%+v", t.plan)
 	t.found()
 	t.traffic(20 + t.rng.IntN(30))
+	if t.plan.refill {
+		t.midRefill()
+	}
 	t.point = t.clock.Now()
 	restore := t.fixture.Snapshot(t.TB)
 	t.era = old
+	if t.plan.refill {
+		t.endRefill()
+	}
 	for range 1 + t.rng.IntN(2) {
 		t.traffic(5 + t.rng.IntN(25))
 		t.clock.Advance(slack) // a log that was begun before the point by somebody's clock is none
