@@ -7,8 +7,10 @@ import (
 
 // OperatorRequest asks for the release or the retirement of an ID of somebody else's, as it was looked at.
 type OperatorRequest struct {
-	Was   IDRecord // pool, ID, generation and token say whose it was; a change since is refused
-	Event Event    // EventRelease or EventRetire
+	// Was says by pool, ID and generation whose it was, and by the token or, where that is left out, by the client: for one generation an owner
+	// never changes. A change since is refused.
+	Was   IDRecord
+	Event Event // EventRelease or EventRetire
 	Why   string
 }
 
@@ -33,18 +35,21 @@ func (s *Service) SettleFor(ctx context.Context, r OperatorRequest) (settled Set
 		if err := s.onPool(ctx, was.Pool, nil)(); err != nil {
 			return err
 		}
+		if err := CheckID(string(was.ID)); err != nil {
+			return err
+		}
 		now, err := s.store.Inspect(ctx, was.Pool, was.ID)
 		if err != nil {
 			return err
 		}
-		if now.Generation == was.Generation && now.Token == was.Token && now.State.On(r.Event).Effect == EffectRepeat {
+		if now.Token == "" || !now.isStill(was) {
+			return Errorf(CodeNotOwner, "the ID is not whose it was when it was looked at; look at it again")
+		}
+		if now.State.On(r.Event).Effect == EffectRepeat {
 			settled = Settled{Pool: was.Pool, IDs: []ID{was.ID}, State: now.State}
 			return nil
 		}
-		if now.Generation != was.Generation || now.Token != was.Token || was.Token == "" {
-			return Errorf(CodeNotOwner, "the ID is not whose it was when it was looked at; look at it again")
-		}
-		o := SettleOrder{Pool: was.Pool, Event: r.Event, IDs: []ID{was.ID}, Token: was.Token}
+		o := SettleOrder{Pool: was.Pool, Event: r.Event, IDs: []ID{was.ID}, Token: now.Token}
 		if err := CheckSettleOrder(o); err != nil {
 			return err
 		}
@@ -52,4 +57,12 @@ func (s *Service) SettleFor(ctx context.Context, r OperatorRequest) (settled Set
 		return err
 	})
 	return settled, err
+}
+
+// isStill reports whether the ID is whose it was when was was looked at.
+func (r IDRecord) isStill(was IDRecord) bool {
+	if was.Token == "" {
+		return r.Generation == was.Generation && r.By == was.By && was.By != ""
+	}
+	return r.Generation == was.Generation && r.Token == was.Token
 }

@@ -38,6 +38,10 @@ func TestAnOperatorSettlesInPlaceOfTheOwner(t *testing.T) {
 	}
 	another := owned
 	another.Token = "another"
+	untold, others := owned, owned // as one sees it who is not shown the token
+	untold.Token, others.Token, others.By = "", "", "shop"
+	early := untold
+	early.Generation--
 	for name, tt := range map[string]struct {
 		was   alloc.IDRecord
 		event alloc.Event
@@ -47,6 +51,9 @@ func TestAnOperatorSettlesInPlaceOfTheOwner(t *testing.T) {
 		"by who may only look":  {owned, alloc.EventRelease, "viewer", alloc.CodeForbidden},
 		"as it was before":      {free, alloc.EventRelease, "operator", alloc.CodeNotOwner},
 		"of another owner":      {another, alloc.EventRetire, "operator", alloc.CodeNotOwner},
+		"of another client":     {others, alloc.EventRetire, "operator", alloc.CodeNotOwner},
+		"of another life":       {early, alloc.EventRetire, "operator", alloc.CodeNotOwner},
+		"what is no ID":         {alloc.IDRecord{Pool: "p", By: "admin"}, alloc.EventRetire, "operator", alloc.CodeInvalidID},
 		"another step":          {owned, alloc.EventConfirm, "operator", alloc.CodeInvalidRequest},
 		"an ID that is unknown": {alloc.IDRecord{Pool: "p", ID: "B", Token: "x"}, alloc.EventRetire, "operator", alloc.CodeIDNotFound},
 	} {
@@ -58,8 +65,8 @@ func TestAnOperatorSettlesInPlaceOfTheOwner(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
 		}
 	}
-	for range 2 { // a repeat is a success
-		if _, err := svc.SettleFor(operator, alloc.OperatorRequest{Was: owned, Event: alloc.EventRelease, Why: "the customer has left"}); err != nil {
+	for _, was := range []alloc.IDRecord{untold, owned} { // a repeat is a success
+		if _, err := svc.SettleFor(operator, alloc.OperatorRequest{Was: was, Event: alloc.EventRelease, Why: "the customer has left"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,8 +79,10 @@ func TestAnOperatorSettlesInPlaceOfTheOwner(t *testing.T) {
 	if again, err := svc.InspectID(operator, "p", "A"); err != nil || again.State != alloc.StateFree || again.Generation != owned.Generation+1 {
 		t.Errorf("it did not come back: %+v, %v", again, err)
 	}
-	if _, err := svc.SettleFor(operator, alloc.OperatorRequest{Was: owned, Event: alloc.EventRetire}); !alloc.Is(err, alloc.CodeNotOwner) {
-		t.Errorf("of the life before: got %v, want not_owner", err)
+	for _, was := range []alloc.IDRecord{untold, owned} {
+		if _, err := svc.SettleFor(operator, alloc.OperatorRequest{Was: was, Event: alloc.EventRetire}); !alloc.Is(err, alloc.CodeNotOwner) {
+			t.Errorf("of the life before: got %v, want not_owner", err)
+		}
 	}
 	records, _, err := svc.Trail(admin, alloc.TrailFilter{}, "", 100)
 	if err != nil {

@@ -75,7 +75,8 @@ func (d *dashboard) sessionActions() []action {
 			}
 			return proposal{
 				name: "*", target: "session/" + id, params: map[string]string{"session": id}, title: "End a session", button: "End session", back: "/about", reason: true,
-				facts:  []templates.Fact{{Term: "Session", Value: id, Mono: true}},
+				facts:  d.sessionFacts(r, alloc.SessionID(id)),
+				twin:   call{method: http.MethodDelete, path: "/v1/sessions/" + url.PathEscape(id), keyed: true}.twin(),
 				effect: []string{"Whoever has it is signed out at once, and may sign in again: take the role away at the issuer to keep somebody out."},
 			}, nil
 		},
@@ -84,6 +85,25 @@ func (d *dashboard) sessionActions() []action {
 			return outcome{Location: "/about", Done: "session-ended"}, err
 		},
 	}}
+}
+
+// sessionFacts say whose a session is, where it is among those that the page of sessions begins with; its ID, which tells nobody anything, is in the address.
+func (d *dashboard) sessionFacts(r *http.Request, id alloc.SessionID) []templates.Fact {
+	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
+	defer cancel()
+	found, _, err := d.svc.Sessions(ctx, "", 100)
+	if err != nil {
+		return []templates.Fact{{Term: "Whose", Value: failure(r, err, "").Message}}
+	}
+	for _, s := range found {
+		if s.ID == id {
+			return []templates.Fact{
+				{Term: "Whose", Value: s.Name, Note: string(s.Client)}, {Term: "Role", Value: string(s.Role)}, {Term: "From", Value: s.Address, Note: s.Agent},
+				{Term: "Begun", Time: clock(s.Created, d.now())}, {Term: "Last seen", Time: clock(s.Seen, d.now())},
+			}
+		}
+	}
+	return []templates.Fact{{Term: "Session", Value: string(id), Mono: true}}
 }
 
 // help says what keys there are, and what the words mean.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -142,6 +143,7 @@ func (d *dashboard) proposeID(r *http.Request, s idStep) (proposal, error) {
 	if rec.Token == "" || rec.State.On(s.event).Effect != alloc.EffectMove {
 		return proposal{}, alloc.Errorf(alloc.CodeNotOwner, "nobody has this ID now, so there is nothing to do in place of its owner")
 	}
+	text, err := body(members{{"id", string(rec.ID)}, {"generation", json.Number(strconv.FormatInt(int64(rec.Generation), 10))}, {"client", string(rec.By)}, {"why", "…"}})
 	return proposal{
 		name: string(rec.Pool), target: "pool/" + string(rec.Pool), danger: s.danger, typed: string(rec.ID), reason: true,
 		params: map[string]string{
@@ -150,5 +152,6 @@ func (d *dashboard) proposeID(r *http.Request, s idStep) (proposal, error) {
 		},
 		title: fmt.Sprintf(s.title, rec.ID), button: s.button, effect: s.effect, facts: append(idFacts(rec, d.now()), templates.Fact{Term: "State", Value: string(rec.State)}),
 		back: idAddress(rec.Pool, rec.ID),
-	}, nil
+		twin: call{method: http.MethodPost, path: "/v1" + poolAddress(rec.Pool) + "/ids/" + string(s.event), keyed: true, body: text}.twin(),
+	}, err
 }

@@ -1,12 +1,17 @@
 package admin
 
 import (
+	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
 	"idpool/alloc"
+	"idpool/web"
+	"idpool/web/api"
 )
 
 // claimed is an ID of the pool that somebody has.
@@ -103,5 +108,51 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 	if w := s.do("GET", "/pools/none/ids?id=A"); w.Code != http.StatusNotFound {
 		t.Errorf("of a pool that is not there: %d", w.Code)
+	}
+}
+
+var twinShown = regexp.MustCompile(`curl -X (\w+) "\$IDPOOL([^"]+)"`)
+
+// viaTwin sends what a page shows as the same by the API.
+func (s *system) viaTwin(path string) *httptest.ResponseRecorder {
+	s.t.Helper()
+	page := html.UnescapeString(s.page(path))
+	m := twinShown.FindStringSubmatch(page)
+	if m == nil {
+		s.t.Fatalf("%s shows no request:\n%s", path, page)
+	}
+	_, body, _ := strings.Cut(page, "-d '")
+	body, _, _ = strings.Cut(body, "'</pre>")
+	r := httptest.NewRequestWithContext(s.t.Context(), m[1], m[2], strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	web.Stack(web.As(root)(api.All(s.svc)), web.Options{}).ServeHTTP(w, r)
+	return w
+}
+
+func TestTheTwinsOfAnOperatorsStepsDoTheSame(t *testing.T) {
+	s := newSystem(t, nil, root)
+	s.fill(1)
+	for step, want := range map[string]alloc.State{"release": alloc.StateReturning, "retire": alloc.StateRetired} {
+		id := s.claimed("pool-000").IDs[0]
+		w := s.viaTwin("/pools/pool-000/ids/" + step + "?id=" + url.QueryEscape(string(id)))
+		rec, err := s.svc.InspectID(alloc.WithCaller(t.Context(), root), "pool-000", string(id))
+		if w.Code != http.StatusOK || err != nil || rec.State != want {
+			t.Errorf("%s: %d %s, and it is %s (%v), want %s", step, w.Code, w.Body, rec.State, err, want)
+		}
+	}
+	made, secret, err := s.svc.SignIn(t.Context(), alloc.SignInRequest{Person: alloc.Person{Issuer: "https://login.example", Subject: "7", Login: "ada", Name: "Ada"}, Role: alloc.RoleViewer}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/sessions/" + string(made.ID) + "/end"
+	if page := s.page(path); !strings.Contains(page, "<bdi>Ada</bdi>") || strings.Contains(page, "<bdi>"+string(made.ID)) {
+		t.Errorf("the page does not say whose the session is:\n%s", page)
+	}
+	w := s.viaTwin(path)
+	if _, _, err := s.svc.Authenticate(t.Context(), secret); w.Code != http.StatusOK || !alloc.Is(err, alloc.CodeUnauthenticated) {
+		t.Errorf("the session: %d %s, and then %v", w.Code, w.Body, err)
 	}
 }

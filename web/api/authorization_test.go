@@ -33,7 +33,7 @@ var needed = map[string]struct {
 	"previewPool": {"manage", "p"},
 	"seedPool":    {"seed", "p"}, "openSeeding": {"seed", "p"},
 	"sweepPool": {"tend", "p"},
-	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"operate", "p"}, "resumePool": {"operate", "p"}, "drainPool": {"manage", "p"},
+	"putPool":   {"manage", "p"}, "deletePool": {"manage", "p"}, "pausePool": {"operate", "p"}, "resumePool": {"operate", "p"}, "releaseForOwner": {"operate", "p"}, "retireForOwner": {"operate", "p"}, "drainPool": {"manage", "p"},
 	"putSequence": {"manage", "s"}, "deleteSequence": {"manage", "s"}, "pauseSequence": {"operate", "s"}, "resumeSequence": {"operate", "s"},
 	"getRebuild": {"read", "s"}, "planRebuild": {"manage", "s"}, "applyRebuild": {"manage", "s"}, "resumeRebuild": {"manage", "s"}, "cancelRebuild": {"manage", "s"},
 	"getEvidence": {"read", "p"}, "getSequenceEvidence": {"read", "s"}, "rebuildPool": {"manage", "p"},
@@ -43,6 +43,7 @@ var needed = map[string]struct {
 	"listAudit":       {"read", "*"},
 	"listCredentials": {"credentials", "*"}, "createCredential": {"credentials", "*"}, "getCredential": {"credentials", "*"},
 	"putCredential": {"credentials", "*"}, "rotateCredential": {"credentials", "*"}, "revokeCredential": {"credentials", "*"},
+	"endSession": {"credentials", "*"},
 }
 
 // neededOf is what each kind of job needs on its pool to be seen. Who manages the pool may cancel them all, and sees them.

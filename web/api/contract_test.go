@@ -121,7 +121,7 @@ type finding struct {
 
 func (f *finding) found(path string, item *openapi3.PathItem, r *http.Request) {
 	f.path, f.item, f.params = path, item, map[string]string{}
-	for _, name := range []string{"pool", "sequence", "credential", "job", "part", "input"} {
+	for _, name := range []string{"pool", "sequence", "credential", "job", "part", "input", "session"} {
 		if v := r.PathValue(name); v != "" {
 			f.params[name] = v
 		}

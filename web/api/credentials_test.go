@@ -184,3 +184,59 @@ func TestQuotasDoNotMultiply(t *testing.T) {
 		}
 	}
 }
+
+// A session of the dashboard is ended by its ID, at once; what is left out of the key's scope would end another's with the same key.
+func TestASessionIsEnded(t *testing.T) {
+	w := newWorld(t)
+	svc, err := alloc.NewService(alloc.Config{Store: w.store, Now: w.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []alloc.SessionID
+	var secrets []alloc.SessionSecret
+	for _, name := range []string{"ada", "bob"} {
+		s, secret, err := svc.SignIn(t.Context(), alloc.SignInRequest{Person: alloc.Person{Issuer: "https://login.example", Subject: name, Login: name, Name: name}, Role: alloc.RoleViewer}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, secrets = append(ids, s.ID), append(secrets, secret)
+	}
+	for i, id := range ids {
+		for again := range 2 {
+			if got := w.must(200, "DELETE", "/v1/sessions/"+string(id), "", "Idempotency-Key: k").Body.String(); !strings.Contains(got, string(id)) || !strings.Contains(got, `"ended":true`) {
+				t.Errorf("%s, time %d: %s", id, again+1, got)
+			}
+		}
+		if _, _, err := svc.Authenticate(t.Context(), secrets[i]); !alloc.Is(err, alloc.CodeUnauthenticated) {
+			t.Errorf("%s still works: %v", id, err)
+		}
+	}
+	if got := w.must(200, "DELETE", "/v1/sessions/"+string(ids[0]), "").Body.String(); !strings.Contains(got, `"ended":false`) {
+		t.Errorf("one that has ended: %s", got)
+	}
+	w.must(400, "DELETE", "/v1/sessions/x", "")
+}
+
+// An ID is released in place of its owner by what GET …/ids says of it.
+func TestAnIDIsReleasedAndRetiredForItsOwner(t *testing.T) {
+	w := newWorld(t)
+	body := func(id string, generation alloc.Generation, client string) string {
+		return fmt.Sprintf(`{"id": %q, "generation": %d, "client": %q, "why": "the customer has left"}`, id, generation, client)
+	}
+	for _, bad := range []string{body(w.held.IDs[0], w.generation+1, "default"), body(w.held.IDs[0], w.generation, "shop"), body("A-5", 0, "default")} {
+		w.must(409, "POST", "/v1/pools/p/ids/release", bad)
+	}
+	w.must(404, "POST", "/v1/pools/p/ids/release", body("none", 0, "default"))
+	w.must(400, "POST", "/v1/pools/p/ids/release", body("", 0, "default"))
+	w.must(400, "POST", "/v1/pools/p/ids/release", body(w.held.IDs[0], w.generation, "default"), `If-Match: "1"`)
+	for range 2 {
+		w.must(200, "POST", "/v1/pools/p/ids/release", body(w.held.IDs[0], w.generation, "default"))
+		w.must(200, "POST", "/v1/pools/p/ids/retire", body(w.held.IDs[1], w.generation, "default"))
+	}
+	for i, want := range []string{"returning", "retired"} {
+		if got := w.must(200, "GET", "/v1/pools/p/ids?id="+w.held.IDs[i], "").Body.String(); !strings.Contains(got, want) {
+			t.Errorf("%s is %s, want %s", w.held.IDs[i], got, want)
+		}
+	}
+	w.must(409, "POST", "/v1/pools/p/confirm", fmt.Sprintf(`{"ids": [%q], "token": %q}`, w.held.IDs[0], w.held.Token))
+}

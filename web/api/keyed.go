@@ -81,7 +81,7 @@ func (rt served) needed(ctx context.Context, q request) (alloc.Action, string, e
 
 // resource is what the path names: with client and operation it is the scope of a key.
 func (rt served) resource(q request) string {
-	for _, on := range []string{onPool, onSequence, onJob, "credential"} {
+	for _, on := range []string{onPool, onSequence, onJob, "credential", "session"} {
 		name := q.http.PathValue(on)
 		if name == "" {
 			continue

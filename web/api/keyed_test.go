@@ -117,6 +117,8 @@ func (w *world) changed(rt api.Route) (body string, headers []string) {
 	switch rt.Operation {
 	case "confirm", "release", "retire":
 		return fmt.Sprintf(`{"ids": ["A-1"], "token": %q}`, w.held.Token), nil
+	case "releaseForOwner", "retireForOwner":
+		return `{"id": "A-1", "generation": 0, "client": "default", "why": "another"}`, nil
 	case "seedPool":
 		return `{"ids": ["A-7"]}`, nil
 	case "exportPool":

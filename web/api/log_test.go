@@ -79,7 +79,7 @@ func (w *world) marked(rt api.Route) []markedRequest {
 	requests := []markedRequest{
 		{path, body, headers},
 		{path + "?mark-query=mark-query", body, headers},
-		{w.path(api.Route{Path: strings.NewReplacer("{pool}", "mark-id%2F", "{sequence}", "mark-id%2F", "{credential}", "mark-token", "{job}", "mark-token").Replace(rt.Path)}), body, headers},
+		{w.path(api.Route{Path: strings.NewReplacer("{pool}", "mark-id%2F", "{sequence}", "mark-id%2F", "{credential}", "mark-token", "{job}", "mark-token", "{session}", "mark-token").Replace(rt.Path)}), body, headers},
 		{path, `{"mark-id": 1}`, headers},
 		{path, `{"ids": ["mark-id-1", "mark-id-9"], "token": "mark-token"}`, headers},
 		{path, `{"owner": "mark-owner\u0000"}`, headers},

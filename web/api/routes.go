@@ -82,6 +82,11 @@ func operateOn(on string) func(path, operation string, read reader) Route {
 // pools is the administration of pools.
 func (a api) pools() []Route {
 	manage, operate := manageOn(onPool), operateOn(onPool)
+	inPlace := func(verb, operation string, e alloc.Event) Route {
+		rt := operate(pool+"/ids/"+verb, operation, withBody(a.settleFor(e)))
+		rt.Conditional = false // the generation is in the body
+		return rt
+	}
 	return []Route{
 		{Method: get, Path: "/v1/pools", Operation: "listPools", Function: FunctionAdmin, Query: listQuery(), List: true, read: plain(a.listPools)},
 		{Method: get, Path: pool, Operation: "getPool", Function: FunctionAdmin, Need: alloc.ActionRead, On: onPool, read: plain(a.pool)},
@@ -90,6 +95,8 @@ func (a api) pools() []Route {
 		operate(pool+"/pause", "pausePool", withoutBody(a.setPool(alloc.PoolPaused))),
 		operate(pool+"/resume", "resumePool", withoutBody(a.setPool(alloc.PoolActive))),
 		manage(post, pool+"/drain", "drainPool", withoutBody(a.setPool(alloc.PoolDraining))),
+		inPlace("release", "releaseForOwner", alloc.EventRelease),
+		inPlace("retire", "retireForOwner", alloc.EventRetire),
 		{
 			Method: post, Path: pool + "/seed", Operation: "seedPool", Function: FunctionAdmin, Need: alloc.ActionSeed, On: onPool,
 			Query: []string{"column", "header", "ranges"}, Keys: KeysAnswered, read: a.seed,
@@ -157,6 +164,7 @@ func (a api) credentials() []Route {
 		need(Route{Method: get, Path: credential, Operation: "getCredential", read: plain(a.credential)}),
 		need(Route{Method: put, Path: credential, Operation: "putCredential", Keys: KeysAnswered, Conditional: true, read: withBody(a.putCredential)}),
 		need(Route{Method: post, Path: credential + "/rotate", Operation: "rotateCredential", Keys: KeysAnswered, Conditional: true, read: withBody(a.rotateCredential)}),
+		need(Route{Method: del, Path: "/v1/sessions/{session}", Operation: "endSession", Keys: KeysAnswered, read: withoutBody(a.endSession)}),
 		need(Route{Method: post, Path: credential + "/revoke", Operation: "revokeCredential", Keys: KeysAnswered, Conditional: true, read: withoutBody(a.revokeCredential)}),
 	}
 }

@@ -18,6 +18,7 @@ type world struct {
 	store      *alloctest.Model
 	clock      *alloctest.Clock
 	held       claimed
+	generation alloc.Generation // of them
 	credential made
 	job        string
 	seeding    string
@@ -54,6 +55,7 @@ func newWorldOf(t testing.TB, config string) *world {
 	w.must(201, "PUT", "/v1/pools/p", config)
 	w.must(200, "POST", "/v1/pools/p/seed", `{"ids": ["A-1", "A-2", "A-3", "A-4", "A-5"]}`)
 	w.held = read[claimed](t, w.must(201, "POST", "/v1/pools/p/claims", `{"count": 2, "hold": 3600}`).Body)
+	w.generation = read[struct{ Generation alloc.Generation }](t, w.must(200, "GET", "/v1/pools/p/ids?id="+w.held.IDs[0], "").Body).Generation
 	w.must(201, "PUT", "/v1/sequences/s", "")
 	w.credential = w.makeCredential(`{"client": "shop", "scopes": ["claim:p"]}`)
 	w.job = read[struct{ ID string }](t, w.must(202, "POST", "/v1/pools/p/exports", "").Body).ID
@@ -132,7 +134,7 @@ func (w *world) path(rt api.Route) string {
 	case "putJobInput", "startJob", "checkJob":
 		job = w.seeding
 	}
-	return strings.NewReplacer("{pool}", "p", "{sequence}", "s", "{credential}", w.credential.ID, "{job}", job, "{part}", "0", "{input}", "1").Replace(rt.Path)
+	return strings.NewReplacer("{pool}", "p", "{sequence}", "s", "{credential}", w.credential.ID, "{job}", job, "{part}", "0", "{input}", "1", "{session}", strings.Repeat("a2", 26)).Replace(rt.Path)
 }
 
 // good is a body, with headers, by which the route does what it is for.
@@ -140,6 +142,8 @@ func (w *world) good(rt api.Route) (body string, headers []string) {
 	switch rt.Operation {
 	case "confirm", "release", "retire":
 		return fmt.Sprintf(`{"ids": [%q, %q], "token": %q}`, w.held.IDs[0], w.held.IDs[1], w.held.Token), nil
+	case "releaseForOwner", "retireForOwner":
+		return fmt.Sprintf(`{"id": %q, "generation": %d, "client": "default", "why": "the customer has left"}`, w.held.IDs[0], w.generation), nil
 	case "seedPool":
 		return `{"ids": ["A-6"]}`, nil
 	case "putPool", "putSequence":

@@ -1446,6 +1446,29 @@ type Numbers struct {
 	Sequence Name `json:"sequence"`
 }
 
+// OperateRequest defines model for OperateRequest.
+type OperateRequest struct {
+	// Client Who did it.
+	//
+	// Examples: shop
+	Client ClientID `json:"client"`
+
+	// Generation Of the ID as it was looked at.
+	Generation int64 `json:"generation"`
+
+	// ID 1 to 256 bytes of printable UTF-8 in normal form C, without control characters and surrounding space. Upper and lower
+	// case differ, unless the pool folds them.
+	//
+	//
+	// Examples: SPRING-7F3K
+	ID ID `json:"id"`
+
+	// Why What it is for, in your own words. At most 200 bytes, by the rule of an ID or empty.
+	//
+	// Examples: vouchers of the spring campaign
+	Why *Why `json:"why,omitempty"`
+}
+
 // Outlook *ends*: between `earliest` and `latest`. *never*: at none of the rates, or not within a hundred years. *unknown*: nothing is known
 // yet to tell by.
 type Outlook string
@@ -2609,6 +2632,11 @@ type SequenceList struct {
 // rebuilt; *frozen*: a rebuild is on, and it hands out nothing; *resuming*: it was rebuilt, and serves a share of its callers; *deleted*: for good.
 type SequenceState string
 
+// SessionID The id of a session. It is no secret.
+//
+// Examples: a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2
+type SessionID = string
+
 // SettleRequest defines model for SettleRequest.
 type SettleRequest struct {
 	// Ids IDs of one claim, exactly as its answer had them. All of them or some.
@@ -3192,6 +3220,11 @@ type PoolInPath = Name
 // Examples: vouchers
 type SequenceInPath = Name
 
+// SessionInPath The id of a session. It is no secret.
+//
+// Examples: a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2
+type SessionInPath = SessionID
+
 // BadChange What went wrong, by RFC 9457.
 //
 // Examples: {"code":"pool_exhausted","detail":"fewer IDs are free in the pool \"vouchers\" than were asked for (1); nothing was taken; try again when it has been filled","request_id":"OY4UTPLYQ6FSWQEB2ZLHVQ5WXK","status":409,"title":"Pool exhausted","type":"urn:idpool:problem:pool_exhausted"}
@@ -3645,6 +3678,22 @@ type InspectIDParams struct {
 	ID ID `form:"id" json:"id"`
 }
 
+// ReleaseForOwnerParams defines parameters for ReleaseForOwner.
+type ReleaseForOwnerParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RetireForOwnerParams defines parameters for RetireForOwner.
+type RetireForOwnerParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // LogPoolParams defines parameters for LogPool.
 type LogPoolParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
@@ -3936,6 +3985,14 @@ type ListSequenceSamplesParams struct {
 // ListSequenceSamplesParamsFormat defines parameters for ListSequenceSamples.
 type ListSequenceSamplesParamsFormat string
 
+// EndSessionParams defines parameters for EndSession.
+type EndSessionParams struct {
+	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
+	// gets the first answer and takes nothing more. The form is that of a structured-field string, `"abc"` in quotes with `\"` and
+	// `\\` inside; the bare form `abc` is the same key, if it has neither quotes nor commas. Send the header once.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // TendParams defines parameters for Tend.
 type TendParams struct {
 	// IdempotencyKey A name for what you want, made by you: 1 to 255 printable ASCII characters. A repeat with the same key within 24 hours
@@ -3982,6 +4039,12 @@ type CountPoolJSONRequestBody = CountRequest
 
 // ExportPoolJSONRequestBody defines body for ExportPool for application/json ContentType.
 type ExportPoolJSONRequestBody = ExportRequest
+
+// ReleaseForOwnerJSONRequestBody defines body for ReleaseForOwner for application/json ContentType.
+type ReleaseForOwnerJSONRequestBody = OperateRequest
+
+// RetireForOwnerJSONRequestBody defines body for RetireForOwner for application/json ContentType.
+type RetireForOwnerJSONRequestBody = OperateRequest
 
 // LogPoolJSONRequestBody defines body for LogPool for application/json ContentType.
 type LogPoolJSONRequestBody = LogRequest
@@ -4704,6 +4767,44 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/pools/{pool}/ids (the `InspectID` operationId).
 	InspectID(ctx context.Context, pool PoolInPath, params *InspectIDParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ReleaseForOwnerWithBody Give back an ID in place of its owner
+	//
+	// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+	// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+	ReleaseForOwnerWithBody(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseForOwner Give back an ID in place of its owner
+	//
+	// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+	// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+	ReleaseForOwner(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, body ReleaseForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetireForOwnerWithBody Make sure that nobody ever has an ID again, in place of its owner
+	//
+	// As *releaseForOwner*. There is no way back.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+	RetireForOwnerWithBody(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetireForOwner Make sure that nobody ever has an ID again, in place of its owner
+	//
+	// As *releaseForOwner*. There is no way back.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+	RetireForOwner(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, body RetireForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// LogPoolWithBody Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
@@ -5270,6 +5371,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
 	ListSequenceSamples(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndSession End a session of the dashboard
+	//
+	// Whoever has it is signed out at once, and may sign in again: take the role away at the issuer to keep somebody out. One that is not there, or has
+	// ended, is a success.
+	//
+	// Corresponds with DELETE /v1/sessions/{session} (the `EndSession` operationId).
+	EndSession(ctx context.Context, session SessionInPath, params *EndSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Tend Do one run of the schedule's work
 	//
@@ -6217,6 +6326,84 @@ func (c *Client) ForecastPool(ctx context.Context, pool PoolInPath, reqEditors .
 // Corresponds with GET /v1/pools/{pool}/ids (the `InspectID` operationId).
 func (c *Client) InspectID(ctx context.Context, pool PoolInPath, params *InspectIDParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewInspectIDRequest(c.Server, pool, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseForOwnerWithBody Give back an ID in place of its owner
+//
+// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+func (c *Client) ReleaseForOwnerWithBody(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseForOwnerRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseForOwner Give back an ID in place of its owner
+//
+// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+func (c *Client) ReleaseForOwner(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, body ReleaseForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseForOwnerRequest(c.Server, pool, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetireForOwnerWithBody Make sure that nobody ever has an ID again, in place of its owner
+//
+// As *releaseForOwner*. There is no way back.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+func (c *Client) RetireForOwnerWithBody(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetireForOwnerRequestWithBody(c.Server, pool, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetireForOwner Make sure that nobody ever has an ID again, in place of its owner
+//
+// As *releaseForOwner*. There is no way back.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+func (c *Client) RetireForOwner(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, body RetireForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetireForOwnerRequest(c.Server, pool, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7294,6 +7481,24 @@ func (c *Client) ResumeSequence(ctx context.Context, sequence SequenceInPath, pa
 // Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
 func (c *Client) ListSequenceSamples(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSequenceSamplesRequest(c.Server, sequence, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndSession End a session of the dashboard
+//
+// Whoever has it is signed out at once, and may sign in again: take the role away at the issuer to keep somebody out. One that is not there, or has
+// ended, is a success.
+//
+// Corresponds with DELETE /v1/sessions/{session} (the `EndSession` operationId).
+func (c *Client) EndSession(ctx context.Context, session SessionInPath, params *EndSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndSessionRequest(c.Server, session, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9165,6 +9370,130 @@ func NewInspectIDRequest(server string, pool PoolInPath, params *InspectIDParams
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReleaseForOwnerRequest calls the generic ReleaseForOwner builder with application/json body
+func NewReleaseForOwnerRequest(server string, pool PoolInPath, params *ReleaseForOwnerParams, body ReleaseForOwnerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReleaseForOwnerRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewReleaseForOwnerRequestWithBody constructs an http.Request for the ReleaseForOwner method, with any body, and a specified content type
+func NewReleaseForOwnerRequestWithBody(server string, pool PoolInPath, params *ReleaseForOwnerParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/ids/release", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRetireForOwnerRequest calls the generic RetireForOwner builder with application/json body
+func NewRetireForOwnerRequest(server string, pool PoolInPath, params *RetireForOwnerParams, body RetireForOwnerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRetireForOwnerRequestWithBody(server, pool, params, "application/json", bodyReader)
+}
+
+// NewRetireForOwnerRequestWithBody constructs an http.Request for the RetireForOwner method, with any body, and a specified content type
+func NewRetireForOwnerRequestWithBody(server string, pool PoolInPath, params *RetireForOwnerParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "pool", pool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/pools/%s/ids/retire", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -11207,6 +11536,55 @@ func NewListSequenceSamplesRequest(server string, sequence SequenceInPath, param
 	return req, nil
 }
 
+// NewEndSessionRequest constructs an http.Request for the EndSession method
+func NewEndSessionRequest(server string, session SessionInPath, params *EndSessionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "session", session, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "idpool-key"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewTendRequest constructs an http.Request for the Tend method
 func NewTendRequest(server string, params *TendParams) (*http.Request, error) {
 	var err error
@@ -11828,6 +12206,44 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/pools/{pool}/ids (the `InspectID` operationId).
 	InspectIDWithResponse(ctx context.Context, pool PoolInPath, params *InspectIDParams, reqEditors ...RequestEditorFn) (*InspectIDResponse, error)
 
+	// ReleaseForOwnerWithBodyWithResponse Give back an ID in place of its owner
+	//
+	// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+	// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+	ReleaseForOwnerWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseForOwnerResponse, error)
+
+	// ReleaseForOwnerWithResponse Give back an ID in place of its owner
+	//
+	// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+	// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+	ReleaseForOwnerWithResponse(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, body ReleaseForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseForOwnerResponse, error)
+
+	// RetireForOwnerWithBodyWithResponse Make sure that nobody ever has an ID again, in place of its owner
+	//
+	// As *releaseForOwner*. There is no way back.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+	RetireForOwnerWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetireForOwnerResponse, error)
+
+	// RetireForOwnerWithResponse Make sure that nobody ever has an ID again, in place of its owner
+	//
+	// As *releaseForOwner*. There is no way back.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+	RetireForOwnerWithResponse(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, body RetireForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*RetireForOwnerResponse, error)
+
 	// LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
@@ -12426,6 +12842,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/sequences/{sequence}/samples (the `ListSequenceSamples` operationId).
 	ListSequenceSamplesWithResponse(ctx context.Context, sequence SequenceInPath, params *ListSequenceSamplesParams, reqEditors ...RequestEditorFn) (*ListSequenceSamplesResponse, error)
+
+	// EndSessionWithResponse End a session of the dashboard
+	//
+	// Whoever has it is signed out at once, and may sign in again: take the role away at the issuer to keep somebody out. One that is not there, or has
+	// ended, is a success.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/sessions/{session} (the `EndSession` operationId).
+	EndSessionWithResponse(ctx context.Context, session SessionInPath, params *EndSessionParams, reqEditors ...RequestEditorFn) (*EndSessionResponse, error)
 
 	// TendWithResponse Do one run of the schedule's work
 	//
@@ -13995,6 +14421,110 @@ func (r InspectIDResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r InspectIDResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ReleaseForOwnerResponse200Headers the declared response headers of an HTTP 200 response for ReleaseForOwner
+type ReleaseForOwnerResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type ReleaseForOwnerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Done
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadSettle
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *IDNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *NotOwner
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReleaseForOwnerResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r ReleaseForOwnerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReleaseForOwnerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// RetireForOwnerResponse200Headers the declared response headers of an HTTP 200 response for RetireForOwner
+type RetireForOwnerResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type RetireForOwnerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Done
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadSettle
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *IDNotFound
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *NotOwner
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedPoolUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RetireForOwnerResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r RetireForOwnerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetireForOwnerResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15773,6 +16303,62 @@ func (r ListSequenceSamplesResponse) StatusCode() int {
 	return 0
 }
 
+// EndSessionResponse200Headers the declared response headers of an HTTP 200 response for EndSession
+type EndSessionResponse200Headers struct {
+	IdempotencyKeyRetention *int
+	IdempotentReplayed      *string
+	XRequestID              RequestID
+}
+
+type EndSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *struct {
+		// Ended There was one, and this has ended it.
+		Ended bool `json:"ended"`
+
+		// Session The id of a session. It is no secret.
+		//
+		// Examples: a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2
+		Session SessionID `json:"session"`
+	}
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *BadChange
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Unauthenticated
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Forbidden
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *TooLarge
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *UnsupportedMediaType
+	// ApplicationProblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationProblemJSON422 *KeyMismatch
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Internal
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *KeyedUnavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *EndSessionResponse200Headers
+}
+
+// Status returns HTTPResponse.Status
+func (r EndSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 // TendResponse200Headers the declared response headers of an HTTP 200 response for Tend
 type TendResponse200Headers struct {
 	IdempotencyKeyRetention *int
@@ -16624,6 +17210,68 @@ func (c *ClientWithResponses) InspectIDWithResponse(ctx context.Context, pool Po
 		return nil, err
 	}
 	return ParseInspectIDResponse(rsp)
+}
+
+// ReleaseForOwnerWithBodyWithResponse Give back an ID in place of its owner
+//
+// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+func (c *ClientWithResponses) ReleaseForOwnerWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseForOwnerResponse, error) {
+	rsp, err := c.ReleaseForOwnerWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseForOwnerResponse(rsp)
+}
+
+// ReleaseForOwnerWithResponse Give back an ID in place of its owner
+//
+// For an owner who cannot, or does not: the token is not asked for, and `operate` is needed. The owner does not have the ID any more, and is not told.
+// `generation` and `client` are those of the ID as you looked at it; an ID that is somebody else's by now is refused.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/ids/release (the `ReleaseForOwner` operationId).
+func (c *ClientWithResponses) ReleaseForOwnerWithResponse(ctx context.Context, pool PoolInPath, params *ReleaseForOwnerParams, body ReleaseForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseForOwnerResponse, error) {
+	rsp, err := c.ReleaseForOwner(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseForOwnerResponse(rsp)
+}
+
+// RetireForOwnerWithBodyWithResponse Make sure that nobody ever has an ID again, in place of its owner
+//
+// As *releaseForOwner*. There is no way back.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+func (c *ClientWithResponses) RetireForOwnerWithBodyWithResponse(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetireForOwnerResponse, error) {
+	rsp, err := c.RetireForOwnerWithBody(ctx, pool, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetireForOwnerResponse(rsp)
+}
+
+// RetireForOwnerWithResponse Make sure that nobody ever has an ID again, in place of its owner
+//
+// As *releaseForOwner*. There is no way back.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/pools/{pool}/ids/retire (the `RetireForOwner` operationId).
+func (c *ClientWithResponses) RetireForOwnerWithResponse(ctx context.Context, pool PoolInPath, params *RetireForOwnerParams, body RetireForOwnerJSONRequestBody, reqEditors ...RequestEditorFn) (*RetireForOwnerResponse, error) {
+	rsp, err := c.RetireForOwner(ctx, pool, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetireForOwnerResponse(rsp)
 }
 
 // LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
@@ -17529,6 +18177,22 @@ func (c *ClientWithResponses) ListSequenceSamplesWithResponse(ctx context.Contex
 		return nil, err
 	}
 	return ParseListSequenceSamplesResponse(rsp)
+}
+
+// EndSessionWithResponse End a session of the dashboard
+//
+// Whoever has it is signed out at once, and may sign in again: take the role away at the issuer to keep somebody out. One that is not there, or has
+// ended, is a success.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/sessions/{session} (the `EndSession` operationId).
+func (c *ClientWithResponses) EndSessionWithResponse(ctx context.Context, session SessionInPath, params *EndSessionParams, reqEditors ...RequestEditorFn) (*EndSessionResponse, error) {
+	rsp, err := c.EndSession(ctx, session, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndSessionResponse(rsp)
 }
 
 // TendWithResponse Do one run of the schedule's work
@@ -21096,6 +21760,252 @@ func ParseInspectIDResponse(rsp *http.Response) (*InspectIDResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers InspectIDResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReleaseForOwnerResponse parses an HTTP response from a ReleaseForOwnerWithResponse call
+func ParseReleaseForOwnerResponse(rsp *http.Response) (*ReleaseForOwnerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReleaseForOwnerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Done
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadSettle
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest IDNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest NotOwner
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReleaseForOwnerResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRetireForOwnerResponse parses an HTTP response from a RetireForOwnerWithResponse call
+func ParseRetireForOwnerResponse(rsp *http.Response) (*RetireForOwnerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetireForOwnerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Done
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadSettle
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest IDNotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest NotOwner
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedPoolUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RetireForOwnerResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -25317,6 +26227,123 @@ func ParseListSequenceSamplesResponse(rsp *http.Response) (*ListSequenceSamplesR
 				return nil, err
 			}
 			headers.Vary = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value RequestID
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEndSessionResponse parses an HTTP response from a EndSessionWithResponse call
+func ParseEndSessionResponse(rsp *http.Response) (*EndSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest struct {
+			// Ended There was one, and this has ended it.
+			Ended bool `json:"ended"`
+
+			// Session The id of a session. It is no secret.
+			//
+			// Examples: a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2
+			Session SessionID `json:"session"`
+		}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadChange
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest UnsupportedMediaType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest KeyMismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest KeyedUnavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers EndSessionResponse200Headers
+		if values := rsp.Header.Values("Idempotency-Key-Retention"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key-Retention", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyKeyRetention = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value RequestID
