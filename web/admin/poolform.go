@@ -19,38 +19,51 @@ import (
 // paramConfig is where a plan has a configuration.
 const paramConfig = "config"
 
+// formSteps are what makes one of a kind of thing, and changes its configuration.
+type formSteps[C any] struct {
+	kind                      string // "pool"
+	address                   func(name string) string
+	ask                       func(*http.Request) (templates.Form, error)
+	proposeNew, proposeChange func(*http.Request) (proposal, error)
+	create                    func(ctx context.Context, name string, c C) error
+	change                    func(ctx context.Context, name string, version alloc.Version, c C) error
+}
+
+func (f formSteps[C]) actions() []action {
+	step := func(path, verb, done string, propose func(*http.Request) (proposal, error), do func(context.Context, plan.Plan, C) error) action {
+		return action{
+			path: path, verb: f.kind + "." + verb, need: alloc.ActionManage, ask: f.ask, propose: propose,
+			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
+				c, err := planned[C](p)
+				if err != nil {
+					return outcome{}, err
+				}
+				if err := do(ctx, p, c); err != nil {
+					return outcome{}, err
+				}
+				return outcome{Location: f.address(p.Name), Done: f.kind + done}, nil
+			},
+		}
+	}
+	return []action{
+		step("/new/"+f.kind, "create", "-created", f.proposeNew, func(ctx context.Context, p plan.Plan, c C) error { return f.create(ctx, p.Name, c) }),
+		step("/"+f.kind+"s/{"+f.kind+"}/edit", "change", "-changed", f.proposeChange, func(ctx context.Context, p plan.Plan, c C) error { return f.change(ctx, p.Name, p.Version, c) }),
+	}
+}
+
 // poolFormActions are the steps that make a pool, and that change its configuration.
 func (d *dashboard) poolFormActions() []action {
-	return []action{
-		{
-			path: "/new/pool", verb: "pool.create", need: alloc.ActionManage, ask: d.askPool, propose: d.proposeNewPool,
-			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
-				c, err := planned[alloc.PoolConfig](p)
-				if err != nil {
-					return outcome{}, err
-				}
-				name := alloc.PoolName(p.Name)
-				if _, _, err := d.svc.CreatePool(ctx, name, c); err != nil {
-					return outcome{}, err
-				}
-				return outcome{Location: poolAddress(name), Done: "pool-created"}, nil
-			},
+	return formSteps[alloc.PoolConfig]{
+		kind: "pool", address: func(name string) string { return poolAddress(alloc.PoolName(name)) }, ask: d.askPool, proposeNew: d.proposeNewPool, proposeChange: d.proposePoolChange,
+		create: func(ctx context.Context, name string, c alloc.PoolConfig) error {
+			_, _, err := d.svc.CreatePool(ctx, alloc.PoolName(name), c)
+			return err
 		},
-		{
-			path: "/pools/{pool}/edit", verb: "pool.change", need: alloc.ActionManage, ask: d.askPool, propose: d.proposePoolChange,
-			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
-				c, err := planned[alloc.PoolConfig](p)
-				if err != nil {
-					return outcome{}, err
-				}
-				name := alloc.PoolName(p.Name)
-				if _, err := d.svc.ChangePool(ctx, name, p.Version, c); err != nil {
-					return outcome{}, err
-				}
-				return outcome{Location: poolAddress(name), Done: "pool-changed"}, nil
-			},
+		change: func(ctx context.Context, name string, version alloc.Version, c alloc.PoolConfig) error {
+			_, err := d.svc.ChangePool(ctx, alloc.PoolName(name), version, c)
+			return err
 		},
-	}
+	}.actions()
 }
 
 // planned is the configuration of a plan.

@@ -7,41 +7,21 @@ import (
 
 	"idpool/alloc"
 	"idpool/templates"
-	"idpool/web/admin/plan"
 )
 
 // sequenceFormActions are the steps that make a sequence, and that change its configuration.
 func (d *dashboard) sequenceFormActions() []action {
-	return []action{
-		{
-			path: "/new/sequence", verb: "sequence.create", need: alloc.ActionManage, ask: d.askSequence, propose: d.proposeNewSequence,
-			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
-				c, err := planned[alloc.SequenceConfig](p)
-				if err != nil {
-					return outcome{}, err
-				}
-				name := alloc.SequenceName(p.Name)
-				if _, _, err := d.svc.CreateSequence(ctx, name, c); err != nil {
-					return outcome{}, err
-				}
-				return outcome{Location: sequenceAddress(name), Done: "sequence-created"}, nil
-			},
+	return formSteps[alloc.SequenceConfig]{
+		kind: "sequence", address: func(name string) string { return sequenceAddress(alloc.SequenceName(name)) }, ask: d.askSequence, proposeNew: d.proposeNewSequence, proposeChange: d.proposeSequenceChange,
+		create: func(ctx context.Context, name string, c alloc.SequenceConfig) error {
+			_, _, err := d.svc.CreateSequence(ctx, alloc.SequenceName(name), c)
+			return err
 		},
-		{
-			path: "/sequences/{sequence}/edit", verb: "sequence.change", need: alloc.ActionManage, ask: d.askSequence, propose: d.proposeSequenceChange,
-			carry: func(ctx context.Context, p plan.Plan, _ asked, _ alloc.Attempt) (outcome, error) {
-				c, err := planned[alloc.SequenceConfig](p)
-				if err != nil {
-					return outcome{}, err
-				}
-				name := alloc.SequenceName(p.Name)
-				if _, err := d.svc.ChangeSequence(ctx, name, p.Version, c); err != nil {
-					return outcome{}, err
-				}
-				return outcome{Location: sequenceAddress(name), Done: "sequence-changed"}, nil
-			},
+		change: func(ctx context.Context, name string, version alloc.Version, c alloc.SequenceConfig) error {
+			_, err := d.svc.ChangeSequence(ctx, alloc.SequenceName(name), version, c)
+			return err
 		},
-	}
+	}.actions()
 }
 
 // sequenceAtHand is the sequence of the page's address; a new one, with defaults, where it names none.
