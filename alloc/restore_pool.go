@@ -74,11 +74,14 @@ func (s *Service) restorePool(ctx context.Context, j Job, p Pool) (forwarded, er
 	if err != nil {
 		return forwarded{}, err
 	}
+	looked := Count(0)
 	for {
 		c, over, err := s.phaseStep(ctx, j, p, &mark)
 		if err != nil {
 			return forwarded{}, err
 		}
+		looked += c.looked
+		c.looked = looked
 		if !over {
 			c.next = mark.String()
 			return c, nil
@@ -124,12 +127,13 @@ func (s *Service) carryOldIDs(ctx context.Context, j Job, from string) (c forwar
 		return forwarded{}, "", oldFirst(err, j)
 	}
 	c, err = s.carry(ctx, j, page, nil)
+	c.looked = Count(len(page))
 	return c, next, err
 }
 
 // carryOwnIDs retires or carries the next IDs of the pool itself, and moves the mark behind them; over says that the phase is.
 func (s *Service) carryOwnIDs(ctx context.Context, j Job, mark *poolMark) (c forwarded, over bool, err error) {
-	ids, at, err := s.ownList(ctx, j, *mark)
+	ids, looked, at, err := s.ownList(ctx, j, *mark)
 	if err != nil {
 		return forwarded{}, false, err
 	}
@@ -145,6 +149,7 @@ func (s *Service) carryOwnIDs(ctx context.Context, j Job, mark *poolMark) (c for
 	if c, err = s.carry(ctx, j, retired, nil); err != nil {
 		return forwarded{}, false, err
 	}
+	c.looked = looked
 	c.tally.Burned, c.tally.Carried, c.tally.Duplicate = c.tally.Carried+c.tally.Duplicate, 0, 0
 	also, err := s.carry(ctx, j, taken, nil)
 	c.done, c.tally, c.lines = c.done+also.done, c.tally.plus(also.tally), append(c.lines, also.lines...)
@@ -155,44 +160,47 @@ func (s *Service) carryOwnIDs(ctx context.Context, j Job, mark *poolMark) (c for
 }
 
 // ownList makes the list of what a step makes of the pool's own IDs, and returns the one that stands, with where the next goes on.
-func (s *Service) ownList(ctx context.Context, j Job, mark poolMark) (ids []IDRecord, next string, err error) {
-	data, err := s.encodeOwnList(ctx, j, mark)
+// looked is at how many IDs it has looked for that.
+func (s *Service) ownList(ctx context.Context, j Job, mark poolMark) (ids []IDRecord, looked Count, next string, err error) {
+	data, looked, err := s.encodeOwnList(ctx, j, mark)
 	if err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
 	name := "own." + strconv.Itoa(mark.list)
 	if err := s.store.PutInput(ctx, j.ID, name, data); err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
 	if data, err = s.store.Input(ctx, j.ID, name); err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
-	return s.readOwnList(j, data)
+	ids, next, err = s.readOwnList(j, data)
+	return ids, looked, next, err
 }
 
 // encodeOwnList writes a list of as many IDs as it can hold with all that is known of them.
-func (s *Service) encodeOwnList(ctx context.Context, j Job, mark poolMark) ([]byte, error) {
+func (s *Service) encodeOwnList(ctx context.Context, j Job, mark poolMark) (data []byte, looked Count, err error) {
 	for limit := restorePage; limit > 0; limit /= 2 {
 		page, next, err := s.ownPage(ctx, j, mark, limit)
 		if err != nil {
-			return nil, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
+			return nil, 0, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
 		}
+		looked = Count(len(page))
 		if page, err = s.become(ctx, j, page); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		data := []byte(strconv.Quote(next) + "\n")
 		if len(page) > 0 {
 			lines, err := withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(page) })
 			if err != nil {
-				return nil, unwritten(err)
+				return nil, 0, unwritten(err)
 			}
 			data = append(data, lines...)
 		}
 		if len(data) <= MaxPartBytes {
-			return data, nil
+			return data, looked, nil
 		}
 	}
-	return nil, Errorf(CodeInvalidRequest, "one ID with all that is known of it is too long for a list of %d bytes", MaxPartBytes)
+	return nil, 0, Errorf(CodeInvalidRequest, "one ID with all that is known of it is too long for a list of %d bytes", MaxPartBytes)
 }
 
 // ownPage reads the next IDs of the phase, about limit of them.

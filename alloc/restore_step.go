@@ -5,36 +5,100 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"time"
 )
 
 // A restore goes on in steps: a piece of its log, a page of the old table, or some of the IDs that are retired. What a step does to a pool or
 // a ledger can be done again: it is then so already. So of a step that was cut off, what it has carried may be counted as so already by
 // the try that is counted; no line about what is amiss is lost.
 
-// restorePage is how many IDs or leases a step reads of an old table, or retires: as many as surely have their lines in one part.
+// restorePage is how many IDs or leases a round of a step reads of an old table, or retires: as many as surely have their lines in one part.
 const restorePage = 130
 
-// restoreStep does the next step. A pool is looked at each time: what is taken in the middle of a restore may be in two hands.
+// restoreTime and restoreRounds bound how many of these a step does one after the other.
+const (
+	restoreTime   = 5 * time.Second
+	restoreRounds = 50
+)
+
+// restoreStep does the next step: as much as its time allows, round by round, as long as nothing is amiss of which a line has to find room in its part. Where a
+// round fails that is not the first, what was done before it is kept, and the next step meets what is the matter.
 func (s *Service) restoreStep(ctx context.Context, j Job) (doneStep, error) {
+	expected, err := s.toRestore(ctx, j)
+	if err != nil {
+		return doneStep{}, err
+	}
+	begun, at := s.now(), j
+	var c forwarded
+	for round := range restoreRounds {
+		some, err := s.restoreRound(ctx, at)
+		if err != nil && round == 0 {
+			return doneStep{}, err
+		}
+		if err != nil {
+			break
+		}
+		c = c.plus(some)
+		at.Mark = c.next
+		if c.next == "" || len(c.lines) > 0 || s.now().Sub(begun) >= restoreTime {
+			break
+		}
+	}
+	done, err := s.carriedStep(ctx, j, c)
+	if err == nil && j.Pool != "" {
+		done.job.Tally = done.job.Tally.looked(c.looked, max(0, expected-j.Tally.Looked-c.looked))
+		if done.last {
+			done.job.Tally = done.job.Tally.looked(0, 0)
+		}
+	}
+	return done, err
+}
+
+// toRestore is at how many IDs the restore of a pool looks in all, as far as is known: at its log, and at the IDs of the pool; and at those of the old table, which has
+// about as many.
+func (s *Service) toRestore(ctx context.Context, j Job) (Count, error) {
+	if j.Pool == "" || j.Tally.ToLook > 0 {
+		return j.Tally.ToLook, nil
+	}
+	p, err := s.store.Pool(ctx, j.Pool)
+	if err != nil {
+		return 0, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
+	}
+	l, err := s.store.Level(ctx, j.Pool)
+	if err != nil {
+		return 0, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
+	}
+	there := l.Available + l.Held + l.Claimed + l.Returning + l.Retired
+	switch {
+	case j.Spec.Source == RestoreTable && j.sighted(p):
+		return there, nil
+	case j.Spec.Source == RestoreTable:
+		return 2*there - l.Retired, nil
+	case j.sighted(p):
+		return j.Total, nil
+	case j.Spec.AtMost > 0:
+		return j.Total + l.Held + l.Returning + min(l.Available, j.Spec.AtMost), nil
+	}
+	return j.Total + l.Held + l.Returning + l.Available, nil
+}
+
+// restoreRound does the next round of a step. A pool is looked at each time: what is taken in the middle of a restore may be in two hands.
+func (s *Service) restoreRound(ctx context.Context, j Job) (forwarded, error) {
 	var p Pool
 	if j.Pool != "" {
 		var err error
 		if p, err = s.store.Pool(ctx, j.Pool); err != nil {
-			return doneStep{}, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
+			return forwarded{}, rebuildFirst(err, "rebuild the pool %q first, then restore it anew", j.Pool)
 		}
 		if err := j.checkRestored(p); err != nil {
-			return doneStep{}, err
+			return forwarded{}, err
 		}
 	}
 	step, err := s.restoreStepOf(j, p)
 	if err != nil {
-		return doneStep{}, err
+		return forwarded{}, err
 	}
-	c, err := step(ctx, j)
-	if err != nil {
-		return doneStep{}, err
-	}
-	return s.carriedStep(ctx, j, c)
+	return step(ctx, j)
 }
 
 func (s *Service) restoreStepOf(j Job, p Pool) (func(context.Context, Job) (forwarded, error), error) {
@@ -58,6 +122,15 @@ type forwarded struct {
 	tally Tally
 	lines []CarryLine // about all that is amiss
 	notes []string    // for the job's log
+
+	looked Count // IDs, whether or not something was to be done with them
+}
+
+// plus adds what the next round has carried.
+func (c forwarded) plus(d forwarded) forwarded {
+	return forwarded{
+		next: d.next, done: c.done + d.done, looked: c.looked + d.looked, tally: c.tally.plus(d.tally), lines: append(c.lines, d.lines...), notes: append(c.notes, d.notes...),
+	}
 }
 
 // carriedStep puts what is amiss as a part, and returns the job as it is after the step.
@@ -118,6 +191,7 @@ func (s *Service) carryPiece(ctx context.Context, j Job) (forwarded, error) {
 		}
 	}
 	c, err := s.carry(ctx, j, ids, leases)
+	c.looked = Count(len(ids))
 	if k+1 < j.pieces() {
 		c.next = strconv.Itoa(k + 1)
 	} else {
