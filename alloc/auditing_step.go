@@ -3,7 +3,6 @@ package alloc
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 )
 
@@ -152,16 +151,16 @@ func auditSum(j Job) string {
 	t := j.Tally
 	sum := several(j.Done, "entry was", "entries were") + " looked at, " + several(t.Findings, "finding", "findings")
 	if t.Informing > 0 {
-		sum += fmt.Sprintf(", %d of them for information", t.Informing)
+		sum += inWords(", %d of them for information", t.Informing)
 	}
 	if t.Findings == t.Informing {
 		sum += "; healthy"
 	}
 	if t.Trail > 0 {
-		sum += fmt.Sprintf("; %d about the trail", t.Trail)
+		sum += inWords("; %d about the trail", t.Trail)
 	}
 	if p := j.Spec.Sample; !j.trailAlone() && p > 0 && p < 100 {
-		sum += fmt.Sprintf("; %d of 100 were looked at, so what is wrong with the others does not show, and the counts are not held against each other", p)
+		sum += inWords("; %d of 100 were looked at, so what is wrong with the others does not show, and the counts are not held against each other", p)
 	}
 	if end := j.Spec.Verified; end.Month != "" {
 		sum += "; the trail ends at " + end.place()

@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"context"
-	"fmt"
 )
 
 // jobKind is what is particular to the jobs of a kind. All else is the same for all of them.
@@ -58,7 +57,7 @@ func kindOf(k JobKind) jobKind {
 			return doneStep{}, Errorf(CodeUnavailable, "this version cannot carry on a job of the kind %s", quoteShort(string(j.Kind)))
 		},
 		empty: func(j Job) bool { return j.Done == 0 },
-		sum:   func(j Job) string { return fmt.Sprintf("%d done", j.Done) },
+		sum:   func(j Job) string { return inWords("%d done", j.Done) },
 	}
 }
 
@@ -89,7 +88,7 @@ var jobKinds = map[JobKind]jobKind{
 		empty:  func(j Job) bool { return j.Tally.rejected() == 0 },
 		sum: func(j Job) string {
 			t := j.Tally
-			return fmt.Sprintf("of %s %d would be added, %d are duplicates, %d in conflict, %d invalid", several(j.Done, "entry", "entries"), t.Added, t.Duplicate, t.Conflict, t.Invalid)
+			return inWords("of %s %d would be added, %d are duplicates, %d in conflict, %d invalid", several(j.Done, "entry", "entries"), t.Added, t.Duplicate, t.Conflict, t.Invalid)
 		},
 		stays: "nothing was added",
 	},
@@ -100,7 +99,7 @@ var jobKinds = map[JobKind]jobKind{
 		empty: func(Job) bool { return true },
 		sum: func(j Job) string {
 			t := j.Tally
-			return fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired", several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired)
+			return inWords("of %s %d free, %d held, %d claimed, %d returning, %d retired", several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired)
 		},
 		stays: "what was counted is not the whole pool",
 	},
@@ -149,7 +148,7 @@ func always(*Service, Job) bool { return true }
 
 func seedSum(j Job) string {
 	t := j.Tally
-	return fmt.Sprintf("of %s %d added, %d duplicate, %d conflict, %d invalid", several(j.Done, "entry", "entries"), t.Added, t.Duplicate, t.Conflict, t.Invalid)
+	return inWords("of %s %d added, %d duplicate, %d conflict, %d invalid", several(j.Done, "entry", "entries"), t.Added, t.Duplicate, t.Conflict, t.Invalid)
 }
 
 // rejected is how many entries of a file were not added.

@@ -137,7 +137,7 @@ func (s *Service) fail(ctx context.Context, j, to Job, reason error) (Job, error
 // noting is the job with one more event.
 func (j Job) noting(at time.Time, format string, args ...any) Job {
 	kept := j.Log[max(0, len(j.Log)-MaxJobEvents+1):]
-	j.Log = append(slices.Clone(kept), JobEvent{At: at, Text: clip(fmt.Sprintf(format, args...))})
+	j.Log = append(slices.Clone(kept), JobEvent{At: at, Text: clip(inWords(format, args...))})
 	return j
 }
 

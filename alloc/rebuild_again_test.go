@@ -25,7 +25,7 @@ func TestAPlanThatLeavesNothing(t *testing.T) {
 		"since":                       {alloc.RebuildRequest{Since: alloctest.NewClock().Now().Add(-time.Hour)}, 0, "leaves no number"},
 		"the margin":                  {alloc.RebuildRequest{Margin: 4900}, 0, "leaves no number"},
 		"the test takes the last ten": {alloc.RebuildRequest{Margin: 4890}, 0, "leaves no number"},
-		"it leaves one":               {alloc.RebuildRequest{Margin: 4889}, 1, "burns 4889 numbers, and leaves 1"},
+		"it leaves one":               {alloc.RebuildRequest{Margin: 4889}, 1, "burns 4,889 numbers, and leaves 1"},
 		"it leaves most":              {alloc.RebuildRequest{Margin: 10}, 4880, ""},
 		"a digit too many":            {alloc.RebuildRequest{Reported: 1000, HasReported: true, Margin: 10}, 3980, "digit too many"},
 	} {

@@ -173,7 +173,7 @@ func (l sourcesLook) counterSays(s Source, all []SourceSeen) (Saying, string) {
 		return SaysMissing, s.Note
 	}
 	if l.evidence.Epoch > l.evidence.Sequence.Epoch {
-		return SaysBehind, fmt.Sprintf("it is of the epoch %d, and there was one of the epoch %d", l.evidence.Sequence.Epoch, l.evidence.Epoch)
+		return SaysBehind, inWords("it is of the epoch %d, and there was one of the epoch %d", l.evidence.Sequence.Epoch, l.evidence.Epoch)
 	}
 	if other, ok := highestBut(SourceCounter, all); ok && (!s.Known || other > s.Last) {
 		return SaysBehind, "others know of higher numbers that are used"
@@ -227,7 +227,7 @@ func (l sourcesLook) fault(all []SourceSeen) string {
 	}
 	for _, s := range all {
 		if s.Kind != SourceCounter && s.Known && s.Last >= e.Sequence.Next {
-			return fmt.Sprintf("its counter would give %d next, and a source says that %d is used", e.Sequence.Next, s.Last)
+			return inWords("its counter would give %d next, and a source says that %d is used", e.Sequence.Next, s.Last)
 		}
 	}
 	if e.Epoch > e.Sequence.Epoch {

@@ -72,7 +72,7 @@ func (b rebuilding) change(ctx context.Context, r, to Rebuild) (changed Rebuild,
 // noting is the rebuild with one more event.
 func (r Rebuild) noting(at time.Time, format string, args ...any) Rebuild {
 	kept := r.Log[max(0, len(r.Log)-MaxJobEvents+1):]
-	r.Log = append(slices.Clone(kept), JobEvent{At: at, Text: clip(fmt.Sprintf(format, args...))})
+	r.Log = append(slices.Clone(kept), JobEvent{At: at, Text: clip(inWords(format, args...))})
 	return r
 }
 

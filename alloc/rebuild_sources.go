@@ -76,7 +76,7 @@ func (r Rebuild) byLedger() Source {
 	l := r.Ledger
 	s := Source{Kind: SourceLedger, Known: l.Entries+l.Damaged > 0, Last: l.Highest}
 	if s.Known {
-		s.Note = fmt.Sprintf("%s, %d not proven, %d that cannot be read, %d that overlap", several(l.Entries+l.Damaged, "entry", "entries"), l.Unproven, l.Damaged, l.Overlaps)
+		s.Note = inWords("%s, %d not proven, %d that cannot be read, %d that overlap", several(l.Entries+l.Damaged, "entry", "entries"), l.Unproven, l.Damaged, l.Overlaps)
 	}
 	if l.isBlind() {
 		s.Last = min(l.Blind.plus(r.Config.MaxLease-1), MaxNumber)
@@ -124,10 +124,10 @@ func (r Rebuild) byWindow(others []Source, m memory) Source {
 	c := r.Config
 	hours := max(0, r.Started.Sub(r.Since).Hours())
 	leased := Count(min(2*m.perHour*hours, float64(MaxNumber/2))) + 10*c.Segment
-	s.Known, s.Note = true, fmt.Sprintf("%.1f hours at up to %.0f an hour, doubled, and ten segments of %d", hours, m.perHour, c.Segment)
+	s.Known, s.Note = true, inWords("%.1f hours at up to %d an hour, doubled, and ten segments of %d", hours, Count(m.perHour+0.5), c.Segment)
 	if leased < c.MaxLease {
 		leased = c.MaxLease
-		s.Note += fmt.Sprintf("; that is less than one lease may take, so it is that: %d", leased)
+		s.Note += inWords("; that is less than one lease may take, so it is that: %d", leased)
 	}
 	s.Last = min(last.plus(leased), max(last, c.Limit), MaxNumber)
 	return s

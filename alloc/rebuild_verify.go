@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"context"
-	"fmt"
 )
 
 // verify leases the test numbers of a counter that was put where the plan says, and reads the whole ledger against them, as far
@@ -69,7 +68,7 @@ func (b rebuilding) test(ctx context.Context, r Rebuild, q Sequence) (tested []N
 	case err != nil:
 		return nil, "", err
 	case got.Start < r.Plan.Next || got.End < got.Start || got.Epoch != r.Plan.Epoch:
-		return nil, fmt.Sprintf("the counter gave out %d to %d in epoch %d", got.Start, got.End, got.Epoch), nil
+		return nil, inWords("the counter gave out %d to %d in epoch %d", got.Start, got.End, got.Epoch), nil
 	}
 	return []Number{got.Start, got.End}, "", nil
 }
@@ -81,9 +80,9 @@ func (r Rebuild) against(e LeaseRecord, wrong string) string {
 	case wrong != "":
 		return wrong
 	case e.isDamaged() && e.Start >= r.Plan.Next:
-		return fmt.Sprintf("the entry of the ledger at %d, which cannot be read, is not below it", e.Start)
+		return inWords("the entry of the ledger at %d, which cannot be read, is not below it", e.Start)
 	case e.isDamaged(), e.End < r.Plan.Next, e.Epoch == r.Plan.Epoch && e.Start >= r.Plan.Next:
 		return ""
 	}
-	return fmt.Sprintf("the lease of %d to %d is not below it", e.Start, e.End)
+	return inWords("the lease of %d to %d is not below it", e.Start, e.End)
 }

@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -26,7 +25,7 @@ func (r Rebuild) Warnings() (warnings []string) {
 	if p.ID == "" {
 		return nil
 	}
-	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	warn := func(format string, args ...any) { warnings = append(warnings, inWords(format, args...)) }
 	switch left := r.Left(); {
 	case left == 0:
 		warn("the plan leaves no number to anybody: it goes on at %d, the limit is %d, and the test takes up to %d numbers", p.Next, r.Config.Limit, TestNumbers)

@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"context"
-	"fmt"
 )
 
 // A rebuild of a pool goes on in steps of the Store: the job's mark is the next one. The job holds the pool from its first step on; it lets
@@ -102,10 +101,10 @@ func (s *Service) freeRebuilds(ctx context.Context, r *TendReport, over func() b
 // rebuildSum is what a rebuild has met, in words.
 func rebuildSum(j Job) string {
 	t := j.Tally
-	sum := fmt.Sprintf("of %s %d free, %d held, %d claimed, %d returning, %d retired; %d were listed and gone, or had been set back to free, and are retired",
+	sum := inWords("of %s %d free, %d held, %d claimed, %d returning, %d retired; %d were listed and gone, or had been set back to free, and are retired",
 		several(j.Done, "ID", "IDs"), t.Free, t.Held, t.Claimed, t.Returning, t.Retired, t.Lost)
 	if t.Missing > 0 {
-		sum += fmt.Sprintf("; %d more were counted and are gone without a trace", t.Missing)
+		sum += inWords("; %d more were counted and are gone without a trace", t.Missing)
 	}
 	return sum
 }

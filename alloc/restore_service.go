@@ -182,7 +182,7 @@ func (t Tally) amiss() Count { return t.Conflict + t.Invalid }
 // restoreSum is what a restore has done, in words.
 func restoreSum(j Job) string {
 	t := j.Tally
-	sum := fmt.Sprintf("of %s %d carried, %d retired, %d so already, %d in two hands, %d not carried",
+	sum := inWords("of %s %d carried, %d retired, %d so already, %d in two hands, %d not carried",
 		several(j.Done, "entry", "entries"), t.Carried, t.Burned, t.Duplicate, t.Conflict, t.Invalid)
 	if j.Pool == "" {
 		sum += fmt.Sprintf("; now rebuild the sequence, with %s as the time since when leases may be missing", instant(j.Spec.Since))

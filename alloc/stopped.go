@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -83,11 +82,11 @@ func (e Evidence) fault() string {
 	case !e.Counter:
 		return "its counter is lost or damaged"
 	case e.Epoch > e.Sequence.Epoch:
-		return fmt.Sprintf("its counter is of the epoch %d, and there was one of the epoch %d", e.Sequence.Epoch, e.Epoch)
+		return inWords("its counter is of the epoch %d, and there was one of the epoch %d", e.Sequence.Epoch, e.Epoch)
 	case e.Marked && next <= e.Mark:
-		return fmt.Sprintf("its counter would give %d next, and the high-water mark says that %d is used", next, e.Mark)
+		return inWords("its counter would give %d next, and the high-water mark says that %d is used", next, e.Mark)
 	case next < e.Sequence.Config.Start:
-		return fmt.Sprintf("its counter would give %d next, and the sequence begins at %d", next, e.Sequence.Config.Start)
+		return inWords("its counter would give %d next, and the sequence begins at %d", next, e.Sequence.Config.Start)
 	}
-	return fmt.Sprintf("its counter would give %d next, and its ledger has a lease there, or above", next)
+	return inWords("its counter would give %d next, and its ledger has a lease there, or above", next)
 }

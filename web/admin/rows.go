@@ -175,21 +175,7 @@ func percent(share float64) string {
 }
 
 // grouped writes a whole number with thousands separators.
-func grouped[N ~int64 | ~uint64](n N) string {
-	digits := fmt.Sprint(n)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
-}
+func grouped[N ~int | ~int64 | ~uint64](n N) string { return alloc.Grouped(n) }
 
 // clock shows a moment in UTC, and how far from now it is: the time alone if it is of the same day as now.
 func clock(t, now time.Time) templates.Time {

@@ -35,6 +35,7 @@ const refresh = async (asked) => {
     part.replaceChildren(...now.childNodes);
     times(part);
   });
+  if (!page.querySelector(".asof a")) each(".asof > :not(#live-asof)", (e) => e.remove()); // there is nothing to wait for any more
   return Number(page.body.dataset.refresh);
 };
 
