@@ -3,8 +3,10 @@ package sql
 import (
 	dbsql "database/sql"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +156,20 @@ func TestOldAndNewHaveOneSchema(t *testing.T) {
 			if got := ask[string](t, grown, check); got != "ok" {
 				t.Errorf("from %d: %s: got %s", version, check, got)
 			}
+		}
+	}
+}
+
+// The place of a step is the schema that it leads to. A file that sorts before another one of its number takes that one's place, and a database
+// of that schema is not brought up to date, or not at all.
+func TestEachStepHasItsOwnNumber(t *testing.T) {
+	files, err := fs.Glob(sqliteFiles, "sqlite/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files {
+		if want := fmt.Sprintf("sqlite/%04d_", i+1); !strings.HasPrefix(file, want) {
+			t.Errorf("step %d is %s, want a name that begins with %s", i+1, file, want)
 		}
 	}
 }
