@@ -145,6 +145,9 @@ func (j *journey) seed() {
 	}
 	j.watch("#live-facts", "the spring campaign")
 	j.watch("#live-result", "The whole of it")
+	if head := j.text(".asof"); strings.Contains(head, "every") || strings.Contains(head, "Pause") {
+		j.t.Errorf("of a job that has ended the head says %q", head)
+	}
 }
 
 // claim takes an ID on the page of its pool, looks for it, and gives it back.

@@ -39,6 +39,7 @@ type JobPage struct {
 	Frame      Frame
 	Row        JobRow
 	Failure    string
+	HowFar     string // "42 %, 40 s left"; "" where nobody can say
 	Buttons    []Link
 	Tally      []Fact
 	Facts      []Fact

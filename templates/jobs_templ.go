@@ -607,7 +607,7 @@ func Job(p JobPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = figure("Done", p.Row.Done, p.Row.Left).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = figure("Done", p.Row.Done, p.HowFar).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

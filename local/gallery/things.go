@@ -113,7 +113,8 @@ func (s sample) log() []templates.Fact {
 func job(s sample) templ.Component {
 	p := templates.JobPage{
 		Frame: s.live("Seed " + s.name("voucher-spring", 1)), Row: s.jobRow(0), Buttons: s.buttons("Cancel job"), Facts: s.facts(), Log: s.log(), Trail: s.trailPart(),
-		Tally: []templates.Fact{{Term: "Added", Value: s.number("30,480")}, {Term: "Invalid", Value: "20", Note: s.text("lines 12 and 14")}},
+		HowFar: "61.0 %, 40 s left",
+		Tally:  []templates.Fact{{Term: "Added", Value: s.number("30,480")}, {Term: "Invalid", Value: "20", Note: s.text("lines 12 and 14")}},
 	}
 	switch s.state {
 	case Empty:

@@ -143,6 +143,7 @@ func (d *dashboard) jobPage(r *http.Request) (templ.Component, error) {
 	case j.Kind == alloc.JobCheck:
 		p.Buttons = append(p.Buttons, templates.Link{Text: "Go to its seeding", Href: checkAddress(j.Spec.File, j.ID), Main: true})
 	}
+	p.HowFar = howFar(p.Row)
 	if j.State.Ended() {
 		p.Frame.Refresh = templates.Refresh{}
 	} else if need, on, err := d.svc.NeedToChange(r.Context(), j.ID); err == nil && !d.readOnly && may(r, need, on) {
@@ -152,6 +153,14 @@ func (d *dashboard) jobPage(r *http.Request) (templ.Component, error) {
 		p.Log = append(p.Log, templates.Fact{Time: clock(e.At, now), Value: e.Text})
 	}
 	return templates.Job(p), nil
+}
+
+// howFar is the share of a job that is done, and how long the rest takes.
+func howFar(row templates.JobRow) string {
+	if row.Percent == "" || row.Left == "" {
+		return row.Percent + row.Left
+	}
+	return row.Percent + ", " + row.Left
 }
 
 // jobTally is what a job has met, by its kind.
@@ -183,6 +192,9 @@ func jobTally(j alloc.Job) (facts []templates.Fact) {
 	case alloc.JobRebuild:
 		states()
 		add("Lost", t.Lost)
+		if t.Missing > 0 {
+			add("Missing", t.Missing)
+		}
 	case alloc.JobAudit:
 		add("Findings", t.Findings)
 		if j.Pool != "" {
@@ -222,7 +234,17 @@ func jobFacts(j alloc.Job, now time.Time) []templates.Fact {
 	}
 	moment("Made", j.Created)
 	moment("Started", j.Started)
-	moment("Last moved on", j.Updated)
+	if !j.State.Ended() {
+		moment("Last moved on", j.Updated)
+		if at, ok := web.ETA(j); ok {
+			moment("Ends about", at)
+		}
+		return facts
+	}
+	moment("Ended", j.Updated)
+	if took := j.Updated.Sub(j.Started); !j.Started.IsZero() && took > 0 {
+		add("Took", duration(took), "")
+	}
 	return facts
 }
 
