@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"idpool/alloc"
 	"idpool/infra/dynamo/dynamotest"
@@ -53,5 +54,46 @@ func TestASeedingThatGoesOnAfterARebuildReadsWhatIsOfItself(t *testing.T) {
 		if met := b.walk(); len(met) != 4900 {
 			t.Errorf("a walk met %d IDs, want 4900", len(met))
 		}
+	}
+}
+
+// What a rebuild has written down of a batch expires. A batch that goes on after that reads all chunks, and lists no ID twice.
+func TestASeedingThatGoesOnLongAfterARebuildListsNoIDTwice(t *testing.T) {
+	b := filled(t, 200, alloc.PoolConfig{})
+	ids := make([]alloc.ID, 900)
+	for i, id := range someIDs(900) {
+		ids[i] = "cut-" + id
+	}
+	batch := alloc.SeedBatch{Pool: "p", Job: "cut", IDs: ids}
+	if !b.cutOff(batch, 700) {
+		t.Fatal("the batch has no write 700")
+	}
+	b.rebuild("j")
+	b.clock.Advance(2*alloc.JobRetention + time.Minute)
+	dropped := 0
+	for _, it := range b.mem.Items() {
+		if exp := it.Int("exp"); exp > 0 && exp <= b.clock.Now().Unix() {
+			b.mem.Drop(it.Key())
+			if strings.HasPrefix(it.Str("sk"), "T#") {
+				dropped++
+			}
+		}
+	}
+	if dropped == 0 {
+		t.Fatal("nothing of what the rebuild has written down of the batch has expired")
+	}
+	outcomes, err := b.open().Seed(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range outcomes {
+		if o != alloc.SeedAdded {
+			t.Fatalf("%s is %s, want added", ids[i], o)
+		}
+	}
+	b.sweep()
+	b.level(alloc.Level{Available: 1100, Seeded: 1100})
+	if met := b.walk(); len(met) != 1100 {
+		t.Errorf("a walk met %d IDs, want 1100", len(met))
 	}
 }
