@@ -8,7 +8,8 @@ import (
 
 // LogTaken makes a job that writes a log of what was taken of a pool, a line an ID that is not free, or leased of a sequence, a line a
 // lease, between a line that says what the log is of (LogHead) and one that says what it has (LogTail). What was taken when the job was made is in it. With Since, what a backup of that time surely has as it is now is left out: that is what was claimed or leased logMargin before
-// it, and neither confirmed nor carried into this table later than that. What is held, on its way back or retired is always there. An entry of a ledger that cannot be read is left out.
+// it, and neither confirmed nor carried into this table later than that. What is held, on its way back or retired is always there. An entry of a ledger that cannot be read has a line that says where it begins, and the
+// last line counts these.
 //
 // The log has tokens: who has it, owns the IDs. Of a pool that forgets there is none. Needs ActionManage, to get it too. CodeInvalidRequest; CodePoolNotFound, CodePoolDeleted,
 // CodePoolDamaged (rebuild it first), CodeSequenceNotFound, CodeSequenceDeleted; CodeBusy as in Export.

@@ -13,7 +13,7 @@ const logMargin = MaxHold + KeyRetention + time.Hour
 
 // logStep writes the next part of a log.
 func (s *Service) logStep(ctx context.Context, j Job) (doneStep, error) {
-	lines := s.logIDs
+	lines := logWriter(s.logIDs)
 	if j.Pool == "" {
 		lines = s.logLeases
 	}
@@ -22,16 +22,19 @@ func (s *Service) logStep(ctx context.Context, j Job) (doneStep, error) {
 	})
 }
 
+// logWriter is a writer that also says how many of its lines are about entries that cannot be read.
+type logWriter func(ctx context.Context, j Job, limit int) (data []byte, n, unreadable Count, next string, err error)
+
 // logPart encodes lines from the job's mark on, after the head of the log where they are the first, and before its tail where they are the
 // last. The mark counts all that is in the parts before, so the tail is about what stands there, whoever has written it.
-func (s *Service) logPart(ctx context.Context, j Job, limit int, lines writer) (data []byte, n Count, next string, err error) {
+func (s *Service) logPart(ctx context.Context, j Job, limit int, lines logWriter) (data []byte, n Count, next string, err error) {
 	at, err := readLogMark(j.Mark)
 	if err != nil {
 		return nil, 0, "", err
 	}
 	from := j
 	from.Mark = at.mark
-	body, n, mark, err := lines(ctx, from, limit)
+	body, n, unreadable, mark, err := lines(ctx, from, limit)
 	if err != nil {
 		return nil, 0, "", err
 	}
@@ -48,6 +51,7 @@ func (s *Service) logPart(ctx context.Context, j Job, limit int, lines writer) (
 	}
 	data = append(data, body...)
 	at.sum.add(data, n)
+	at.sum.unreadable += unreadable
 	if !last {
 		return data, n, at.String(), nil
 	}
@@ -61,13 +65,13 @@ func (j Job) logHead() LogHead {
 }
 
 // logIDs encodes what was taken from the job's mark on.
-func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n Count, next string, err error) {
+func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n, unreadable Count, next string, err error) {
 	var taken []IDRecord
 	next = j.Mark
 	for range walkPages {
 		var page []IDRecord
 		if page, next, err = s.store.WalkIDs(ctx, j.Pool, "", next, limit-len(taken)); err != nil {
-			return nil, 0, "", rebuildFirst(err, "rebuild the pool %q first, then have another log written", j.Pool)
+			return nil, 0, 0, "", rebuildFirst(err, "rebuild the pool %q first, then have another log written", j.Pool)
 		}
 		for _, r := range page {
 			if j.logsID(r) {
@@ -81,7 +85,7 @@ func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n 
 	if len(taken) > 0 {
 		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(taken) })
 	}
-	return data, Count(len(taken)), next, unwritten(err)
+	return data, Count(len(taken)), 0, next, unwritten(err)
 }
 
 // rebuildFirst says of a pool that is damaged what to do so that it can be read whole. The job has failed by it: no other try goes better.
@@ -94,18 +98,21 @@ func rebuildFirst(err error, format string, pool PoolName) error {
 	return &e
 }
 
-// logLeases encodes what was leased from the job's mark on.
-func (s *Service) logLeases(ctx context.Context, j Job, limit int) (data []byte, n Count, next string, err error) {
+// logLeases encodes what was leased from the job's mark on. Of an entry that cannot be read there is a line too: that something begins there.
+func (s *Service) logLeases(ctx context.Context, j Job, limit int) (data []byte, n, unreadable Count, next string, err error) {
 	var leases []LeaseRecord
 	next = j.Mark
 	for range walkPages {
 		var page []LeaseRecord
 		if page, next, err = s.store.WalkLedger(ctx, j.Spec.Sequence, next, max(1, limit-len(leases))); err != nil {
-			return nil, 0, "", err
+			return nil, 0, 0, "", err
 		}
 		for _, r := range page {
-			if !r.damaged() && j.logs(r.At, r.Carried) {
+			if j.logs(r.At, r.Carried) {
 				leases = append(leases, r)
+			}
+			if r.Unreadable() {
+				unreadable++
 			}
 		}
 		if next == "" || 2*len(leases) >= limit {
@@ -115,7 +122,7 @@ func (s *Service) logLeases(ctx context.Context, j Job, limit int) (data []byte,
 	if len(leases) > 0 {
 		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeLeases(j.Spec.Sequence, leases) })
 	}
-	return data, Count(len(leases)), next, unwritten(err)
+	return data, Count(len(leases)), unreadable, next, unwritten(err)
 }
 
 // logsID reports whether an ID has a line in the log.
@@ -142,8 +149,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// damaged reports whether it is an entry that WalkLedger could not read.
-func (e LeaseRecord) damaged() bool { return e.End == 0 && e.Token == "" }
+// Unreadable reports whether it is an entry that WalkLedger could not read: nothing is known of it but where it begins.
+func (e LeaseRecord) Unreadable() bool { return e.End == 0 && e.Token == "" }
 
 func unwritten(err error) error {
 	if err == nil {

@@ -14,8 +14,9 @@ import (
 // logSum is what has been written of a log, or read of one, summed up: so much that its tail can be made, or compared. It goes on after any
 // step, in another process too: its text is part of a job's mark.
 type logSum struct {
-	lines Count        // of IDs and leases
-	run   running.Hash // nil before the first line
+	lines      Count        // of IDs and leases
+	unreadable Count        // of them, about entries that cannot be read
+	run        running.Hash // nil before the first line
 }
 
 // begun reports whether there is anything of the log.
@@ -32,7 +33,7 @@ func (l *logSum) add(text []byte, lines Count) {
 
 // tail is what the last line says after all that was added.
 func (l *logSum) tail() LogTail {
-	return LogTail{Lines: l.lines, Digest: hex.EncodeToString(l.run.Sum(nil))}
+	return LogTail{Lines: l.lines, Unreadable: l.unreadable, Digest: hex.EncodeToString(l.run.Sum(nil))}
 }
 
 // String is the sum as text without spaces.
@@ -44,7 +45,11 @@ func (l *logSum) String() string {
 	if err != nil {
 		panic(err) // that of the standard library never fails
 	}
-	return fmt.Sprintf("%d:%s", l.lines, base64.RawStdEncoding.EncodeToString(state))
+	text := fmt.Sprintf("%d:%s", l.lines, base64.RawStdEncoding.EncodeToString(state))
+	if l.unreadable > 0 { // the version before reads it without
+		text += ":" + strconv.FormatInt(int64(l.unreadable), 10)
+	}
+	return text
 }
 
 // readLogSum reads what String has written.
@@ -53,10 +58,15 @@ func readLogSum(text string) (l logSum, err error) {
 		return l, nil
 	}
 	lines, state, _ := strings.Cut(text, ":")
+	state, bad, some := strings.Cut(state, ":")
+	var unreadable int64
+	if some {
+		unreadable, err = strconv.ParseInt(bad, 10, 64)
+	}
 	n, err1 := strconv.ParseInt(lines, 10, 64)
 	data, err2 := base64.RawStdEncoding.DecodeString(state)
-	l = logSum{lines: Count(n), run: sha256.New()}
-	if err1 != nil || err2 != nil || l.run.(encoding.BinaryUnmarshaler).UnmarshalBinary(data) != nil {
+	l = logSum{lines: Count(n), unreadable: Count(unreadable), run: sha256.New()}
+	if err != nil || err1 != nil || err2 != nil || l.run.(encoding.BinaryUnmarshaler).UnmarshalBinary(data) != nil {
 		return logSum{}, Errorf(CodeInternal, "where the job goes on is not known")
 	}
 	return l, nil

@@ -41,8 +41,9 @@ const LogFormat = 1
 
 // LogTail is what the last line of a log says of it. A log without one is not whole.
 type LogTail struct {
-	Lines  Count  // of IDs or leases, between the first line of the log and its last
-	Digest string // SHA-256 of all before the last line, with the ends of lines, in hexadecimal
+	Lines      Count  // of IDs or leases, between the first line of the log and its last
+	Unreadable Count  // of them, those about entries of a ledger that cannot be read
+	Digest     string // SHA-256 of all before the last line, with the ends of lines, in hexadecimal
 }
 
 // CarryLine is what a restore says of an ID or of a lease.

@@ -25,7 +25,7 @@ const (
 	CarryClash  CarryOutcome = "clash"   // somebody else has taken it since the restore: an ID that is in two hands; nothing was changed
 	CarryBehind CarryOutcome = "behind"  // what was said is of an earlier life, which is over: nothing to do
 
-	CarryUnreadable CarryOutcome = "unreadable" // of a lease in the old table: it could not be carried, as its entry cannot be read
+	CarryUnreadable CarryOutcome = "unreadable" // of a lease in the old table, or in a log: it could not be carried, as its entry cannot be read
 )
 
 // Restores is the way back after a backup was restored.

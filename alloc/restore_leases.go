@@ -96,7 +96,7 @@ func (c *forwarded) lease(name SequenceName, r LeaseRecord, o CarryOutcome) {
 	c.done++
 	line := CarryLine{Sequence: name, Start: r.Start, End: r.End, Outcome: o}
 	switch {
-	case r.damaged():
+	case r.Unreadable():
 		c.tally.Invalid++
 		line.Outcome = CarryUnreadable
 		line.Detail = "the entry of the old ledger that begins here cannot be read, so where it ends is not known; report the highest number that is used when you rebuild the sequence"

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 )
@@ -16,6 +17,9 @@ import (
 const (
 	logLineBytes = 64 << 10 // at most
 	logPiece     = 500      // lines that a piece has at most
+
+	// The greatest generation and epoch of a line: half of what there is, as each rises by one in what follows.
+	maxLogged = math.MaxInt64 / 2
 
 	// What a line of the result has at most: six times the bytes of an ID, as a character may be escaped, and this beside it.
 	carryBytes = 700
@@ -218,14 +222,24 @@ func (r IDRecord) checkLogged() error {
 	default:
 		return Errorf(CodeInvalidRequest, "there is no state %s", quoteShort(string(r.State)))
 	}
-	if r.Generation < 0 {
+	switch {
+	case r.Generation < 0:
 		return Errorf(CodeInvalidRequest, "its generation is below 0")
+	case r.Generation > maxLogged:
+		return Errorf(CodeInvalidRequest, "its generation is %d, and no ID has come back so often; send the log as it was fetched", r.Generation)
 	}
 	return cmp.Or(checkMoment("the time at which it was taken", r.At), checkMoment("the end of its hold", r.HeldUntil))
 }
 
 func (e LeaseRecord) checkLogged() error {
-	if e.Start > e.End || e.End > MaxNumber {
+	switch {
+	case e.Start > MaxNumber:
+		return Errorf(CodeInvalidRequest, "no lease begins at %d", e.Start)
+	case e.Unreadable():
+		return nil
+	case e.Epoch > maxLogged:
+		return Errorf(CodeInvalidRequest, "its epoch is %d, and no sequence was rebuilt so often; send the log as it was fetched", e.Epoch)
+	case e.Start > e.End || e.End > MaxNumber:
 		return Errorf(CodeInvalidRequest, "no lease is from %d to %d", e.Start, e.End)
 	}
 	return checkMoment("the time at which it was leased", e.At)

@@ -41,10 +41,12 @@ type tailLine struct {
 	Whole  bool        `json:"whole"`
 	Lines  alloc.Count `json:"lines"`
 	Digest string      `json:"digest"`
+
+	Unreadable alloc.Count `json:"unreadable,omitzero"`
 }
 
 func newTailLine(l alloc.LogTail) tailLine {
-	return tailLine{Whole: true, Lines: l.Lines, Digest: l.Digest}
+	return tailLine{Whole: true, Lines: l.Lines, Digest: l.Digest, Unreadable: l.Unreadable}
 }
 
 type idLine struct {
@@ -79,8 +81,18 @@ type leaseLine struct {
 	Proven   bool               `json:"proven"`
 }
 
+// unreadableLine is that of an entry of which nothing is known but where it begins.
+type unreadableLine struct {
+	Sequence   alloc.SequenceName `json:"sequence"`
+	Start      alloc.Number       `json:"start,string"`
+	Unreadable bool               `json:"unreadable"`
+}
+
 func encodeLeases(name alloc.SequenceName, leases []alloc.LeaseRecord) ([]byte, error) {
-	return logLines(leases, func(r alloc.LeaseRecord) leaseLine {
+	return logLines(leases, func(r alloc.LeaseRecord) any {
+		if r.Unreadable() {
+			return unreadableLine{Sequence: name, Start: r.Start, Unreadable: true}
+		}
 		return leaseLine{Sequence: name, Start: r.Start, End: r.End, Epoch: r.Epoch, Token: r.Token, By: r.By, At: utc(r.At), Proven: r.Proven}
 	})
 }

@@ -83,8 +83,12 @@ func TestALogIsReadAsItWasWritten(t *testing.T) {
 		}
 		leases, want = append(leases, lease), append(want, alloc.LogLine{Lease: &lease, Sequence: "s"})
 	}
+	for range 10 { // that cannot be read
+		lease := alloc.LeaseRecord{Start: alloc.Number(r.Int64())}
+		leases, want = append(leases, lease), append(want, alloc.LogLine{Lease: &lease, Sequence: "s"})
+	}
 	heads := []alloc.LogHead{{Format: 1, Pool: "p", Since: someTime(r), Begun: someTime(r), Job: "J"}, {Format: 1, Sequence: "s", Begun: someTime(r), Job: "J"}}
-	tail := alloc.LogTail{Lines: 1 << 60, Digest: "0aff"}
+	tail := alloc.LogTail{Lines: 1 << 60, Unreadable: 10, Digest: "0aff"}
 	want = slices.Concat([]alloc.LogLine{{Head: &heads[0]}, {Head: &heads[1]}, {Tail: &tail}}, want)
 	codec := LogCodec()
 	var log []byte
@@ -168,6 +172,12 @@ func TestTheLinesOfALog(t *testing.T) {
 		"a lease": {func() ([]byte, error) {
 			return codec.EncodeLeases("s", []alloc.LeaseRecord{{Start: 0, End: alloc.MaxNumber, Token: "T", By: "shop", At: noon, Epoch: 2, Proven: true}})
 		}, `{"sequence":"s","start":"0","end":"9223372036854775807","epoch":"2","token":"T","by":"shop","at":"2026-11-29T12:00:00.000000005Z","proven":true}`},
+		"a lease that cannot be read": {func() ([]byte, error) {
+			return codec.EncodeLeases("s", []alloc.LeaseRecord{{Start: 7}})
+		}, `{"sequence":"s","start":"7","unreadable":true}`},
+		"the last line of a log with one": {func() ([]byte, error) {
+			return codec.EncodeTail(alloc.LogTail{Lines: 5, Unreadable: 1, Digest: "ab"})
+		}, `{"whole":true,"lines":5,"digest":"ab","unreadable":1}`},
 		"a finding": {func() ([]byte, error) {
 			return codec.EncodeFindings([]alloc.Finding{{Kind: alloc.FindUnlisted, On: "<A>", Detail: "it is in no chunk", Remedy: alloc.RemedyRebuild}})
 		}, `{"kind":"unlisted","on":"<A>","detail":"it is in no chunk","remedy":"rebuild"}`},
@@ -205,35 +215,39 @@ func TestALineOfALogThatIsRefused(t *testing.T) {
 		`{"log":1,"pool":"p"}`:   "must have the fields log, begun, job",
 		`{"log":"1","pool":"p"}`: "log must be a whole number",
 		`{"log":1,"pool":"P","begun":"2026-11-29T12:00:00Z","job":"J"}`: `the name "P" is not allowed`,
-		`{"whole":true}`:                                   "must have the fields whole, lines, digest",
-		`{"whole":false,"lines":1,"digest":"a"}`:           "whole must be true",
-		`{"whole":true,"lines":1,"digest":"a","pool":"p"}`: "belongs to another kind of line",
-		`{` + lease + `,"owner":"o"}`:                      "belongs to another kind of line",
-		`{` + id + `,` + lease + `}`:                       "belongs to another kind of line",
-		`{"pool":"p","id":"A"}`:                            "must have the fields pool, id, state, generation",
-		`{"sequence":"s","start":"1"}`:                     "must have the fields sequence, start, end, epoch, proven",
-		`{}`:                                               "must have the fields pool, id",
-		``:                                                 "not valid JSON",
-		`null`:                                             "must be a JSON object, not null",
-		`[]`:                                               "must be a JSON object, not a list",
-		`{` + id:                                           "ends too early",
-		`{` + id + `} {}`:                                  "something after its JSON value",
-		`{` + id + `,"owner":"\ud83d"}`:                    "not valid Unicode",
-		`{` + id + `,"owner":"\ud83dx\udfab"}`:             "not valid Unicode",
-		`{` + id + `,"owner":"\udfab\ud83d"}`:              "not valid Unicode",
-		`{` + id + `,"metadata":{"\ud83d":"x"}}`:           "not valid Unicode",
-		`{` + id + ",\"owner\":\"\xff\"}":                  "not valid Unicode",
-		`{` + id + `,"owner":5}`:                           "owner must be a string, not a number",
-		`{` + id + `,"metadata":[]}`:                       "metadata must be a JSON object",
-		`{` + id + `,"metadata":{"a":1}}`:                  "metadata.a must be a string",
-		`{` + id + `,"metadata":{"a":"1","a":"2"}}`:        `has the field "a" twice`,
-		`{` + id + `,"at":"yesterday"}`:                    "at must be a time",
-		`{` + id + `,"token":null}`:                        "token must be a string, not null",
-		`{"pool":"P","id":"A","state":"held","generation":"0"}`:                   `the name "P" is not allowed`,
-		`{"pool":"p","id":" A","state":"held","generation":"0"}`:                  "begins or ends with white space",
-		`{"pool":"p","id":"A","state":"gone","generation":"0"}`:                   `not "gone"`,
-		`{"pool":"p","id":"A","state":"held","generation":0}`:                     "generation must be a string of digits",
-		`{"pool":"p","id":"A","state":"held","generation":"-1"}`:                  "generation must be a whole number",
+		`{"whole":true}`:                                          "must have the fields whole, lines, digest",
+		`{"whole":false,"lines":1,"digest":"a"}`:                  "whole must be true",
+		`{"whole":true,"lines":1,"digest":"a","pool":"p"}`:        "belongs to another kind of line",
+		`{` + lease + `,"unreadable":true}`:                       "belongs to another kind of line",
+		`{"sequence":"s","start":"1","unreadable":false}`:         "unreadable must be true",
+		`{"sequence":"s","unreadable":true}`:                      "must have the fields sequence, start, unreadable",
+		`{"whole":true,"lines":1,"digest":"a","unreadable":true}`: "unreadable a number",
+		`{` + lease + `,"owner":"o"}`:                             "belongs to another kind of line",
+		`{` + id + `,` + lease + `}`:                              "belongs to another kind of line",
+		`{"pool":"p","id":"A"}`:                                   "must have the fields pool, id, state, generation",
+		`{"sequence":"s","start":"1"}`:                            "must have the fields sequence, start, end, epoch, proven",
+		`{}`:                                                      "must have the fields pool, id",
+		``:                                                        "not valid JSON",
+		`null`:                                                    "must be a JSON object, not null",
+		`[]`:                                                      "must be a JSON object, not a list",
+		`{` + id:                                                  "ends too early",
+		`{` + id + `} {}`:                                         "something after its JSON value",
+		`{` + id + `,"owner":"\ud83d"}`:                           "not valid Unicode",
+		`{` + id + `,"owner":"\ud83dx\udfab"}`:                    "not valid Unicode",
+		`{` + id + `,"owner":"\udfab\ud83d"}`:                     "not valid Unicode",
+		`{` + id + `,"metadata":{"\ud83d":"x"}}`:                  "not valid Unicode",
+		`{` + id + ",\"owner\":\"\xff\"}":                         "not valid Unicode",
+		`{` + id + `,"owner":5}`:                                  "owner must be a string, not a number",
+		`{` + id + `,"metadata":[]}`:                              "metadata must be a JSON object",
+		`{` + id + `,"metadata":{"a":1}}`:                         "metadata.a must be a string",
+		`{` + id + `,"metadata":{"a":"1","a":"2"}}`:               `has the field "a" twice`,
+		`{` + id + `,"at":"yesterday"}`:                           "at must be a time",
+		`{` + id + `,"token":null}`:                               "token must be a string, not null",
+		`{"pool":"P","id":"A","state":"held","generation":"0"}`:   `the name "P" is not allowed`,
+		`{"pool":"p","id":" A","state":"held","generation":"0"}`:  "begins or ends with white space",
+		`{"pool":"p","id":"A","state":"gone","generation":"0"}`:   `not "gone"`,
+		`{"pool":"p","id":"A","state":"held","generation":0}`:     "generation must be a string of digits",
+		`{"pool":"p","id":"A","state":"held","generation":"-1"}`:  "generation must be a whole number",
 		`{"pool":"p","id":"A","state":"held","generation":"9223372036854775808"}`: "generation must be a whole number",
 		`{"sequence":"S","start":"1","end":"5","epoch":"1","proven":true}`:        `the name "S" is not allowed`,
 		`{"sequence":"s","start":"6","end":"5","epoch":"1","proven":true}`:        "end must not be below start",

@@ -18,6 +18,7 @@ type logLine struct {
 	head  alloc.LogHead
 	tail  alloc.LogTail
 	whole bool
+	bad   bool
 	id    alloc.IDRecord
 	lease alloc.LeaseRecord
 	name  alloc.SequenceName
@@ -48,8 +49,9 @@ func decodeLogLine(line []byte) (alloc.LogLine, error) {
 // The members of the kinds of lines: those that each line has, and the others.
 var (
 	headMembers  = lineMembers{[]string{"log", "begun", "job"}, []string{"pool", "sequence", "since"}}
-	tailMembers  = lineMembers{[]string{"whole", "lines", "digest"}, nil}
+	tailMembers  = lineMembers{[]string{"whole", "lines", "digest"}, []string{"unreadable"}}
 	idMembers    = lineMembers{[]string{"pool", "id", "state", "generation"}, []string{"job", "token", "by", "owner", "metadata", "at", "held_until"}}
+	badMembers   = lineMembers{[]string{"sequence", "start", "unreadable"}, nil}
 	leaseMembers = lineMembers{[]string{"sequence", "start", "end", "epoch", "proven"}, []string{"token", "by", "at"}}
 )
 
@@ -72,6 +74,7 @@ func (l *logLine) fields() []field {
 		whole("log", &l.head.Format), moment("since", &l.head.Since), moment("begun", &l.head.Begun),
 		flag("whole", &l.whole), whole("lines", &l.tail.Lines), exact("digest", &l.tail.Digest),
 		exact("id", &l.id.ID), exact("state", &l.id.State), digits("generation", &l.id.Generation),
+		unreadable(&l.bad, &l.tail.Unreadable),
 		both(exact("pool", &pool), func() { l.id.Pool, l.head.Pool = pool, pool }),
 		both(exact("job", &job), func() { l.id.Job, l.head.Job = job, job }),
 		exact("owner", &l.id.Owner), exactMap("metadata", &l.id.Metadata), moment("held_until", &l.id.HeldUntil),
@@ -121,8 +124,8 @@ func (l *logLine) ofTail() (alloc.LogLine, error) {
 	if err := l.check(tailMembers); err != nil {
 		return alloc.LogLine{}, err
 	}
-	if !l.whole {
-		return alloc.LogLine{}, alloc.Errorf(alloc.CodeInvalidRequest, "whole must be true")
+	if !l.whole || l.bad {
+		return alloc.LogLine{}, alloc.Errorf(alloc.CodeInvalidRequest, "whole must be true, and unreadable a number")
 	}
 	return alloc.LogLine{Tail: &l.tail}, nil
 }
@@ -145,16 +148,33 @@ func (l *logLine) ofID() (alloc.LogLine, error) {
 }
 
 func (l *logLine) ofLease() (alloc.LogLine, error) {
-	if err := l.check(leaseMembers); err != nil {
+	members := leaseMembers
+	if l.given["unreadable"] {
+		members = badMembers
+	}
+	if err := l.check(members); err != nil {
 		return alloc.LogLine{}, err
+	}
+	if l.given["unreadable"] && !l.bad {
+		return alloc.LogLine{}, alloc.Errorf(alloc.CodeInvalidRequest, "unreadable must be true")
 	}
 	if err := alloc.CheckName(string(l.name)); err != nil {
 		return alloc.LogLine{}, err
 	}
-	if l.lease.End < l.lease.Start {
+	if l.lease.End < l.lease.Start && !l.bad {
 		return alloc.LogLine{}, alloc.Errorf(alloc.CodeInvalidRequest, "end must not be below start")
 	}
 	return alloc.LogLine{Lease: &l.lease, Sequence: l.name}, nil
+}
+
+// unreadable says of the line of a lease that its entry is so, and in the last line how many are.
+func unreadable(is *bool, count *alloc.Count) field {
+	return field{"unreadable", func(value []byte) error {
+		if kindOf(value) == "a boolean" {
+			return flag("unreadable", is).read(value)
+		}
+		return whole("unreadable", count).read(value)
+	}}
 }
 
 // exact reads a string of a line of which decodeLogLine knows that no half of a character is missing.

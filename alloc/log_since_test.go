@@ -1,6 +1,8 @@
 package alloc_test
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +100,41 @@ func TestWhatWasKeptSinceTheRestoreAndIsSomebodyElsesIsTold(t *testing.T) {
 			t.Errorf("%s: the job is %+v with %+v, and the ID %+v, %v", e, j, lines, r, err)
 		}
 	}
+}
+
+// An entry of the ledger that cannot be read is told by the log, counted by its last line, and told by the restore: something begins there.
+func TestALogTellsOfLeasesThatCannotBeRead(t *testing.T) {
+	d := newDisaster(t)
+	d.old.Damage(t, alloctest.Damage{Kind: alloctest.DamageLease, Sequence: sequence, Number: 11})
+	for _, since := range []time.Time{{}, d.point} {
+		log := d.log(t, alloc.LogRequest{Sequence: sequence, Since: since})
+		lines := readLines[testLine](t, []byte(log))
+		if tail := lines[len(lines)-1].Tail; tail == nil || tail.Unreadable != 1 || tail.Lines != 2 {
+			t.Fatalf("the log is %s", log)
+		}
+		j, told := d.restore(t, alloc.RestoreRequest{Sequence: sequence, Source: alloc.RestoreLog}, log)
+		if len(told) != 1 || told[0].Outcome != alloc.CarryUnreadable || told[0].Start != 11 {
+			t.Errorf("the job is %+v with %+v, want it to tell of the entry at 11", j, told)
+		}
+		ledger, _, err := d.model.WalkLedger(t.Context(), sequence, "", 10)
+		if err != nil || len(ledger) != 2 || !ledger[1].Unreadable() || ledger[1].Start != 11 {
+			t.Errorf("the ledger is %+v, %v", ledger, err)
+		}
+	}
+}
+
+// What rises by one in what follows a restore is not taken from a log up to where it would turn over.
+func TestALogOfWhatCannotHaveRisenSoFarIsRefused(t *testing.T) {
+	d := newDisaster(t)
+	log := d.log(t, alloc.LogRequest{Pool: pool})
+	head, lines, _ := strings.Cut(log, "\n")
+	one, _, _ := strings.Cut(lines, "\n")
+	at := strings.Index(one, `"Generation":`) + len(`"Generation":`)
+	end := at + strings.Index(one[at:], ",")
+	most := fmt.Sprint(int64(math.MaxInt64))
+	refusals{{"a generation", head + "\n" + one[:at] + most + one[end:] + "\n", "its generation is " + most + ", and no ID has come back so often"}}.
+		check(t, d, alloc.RestoreRequest{Pool: pool, Source: alloc.RestoreLog, AtMost: none, Point: d.point}, log)
+	leases := d.log(t, alloc.LogRequest{Sequence: sequence})
+	refusals{{"an epoch", strings.Replace(leases, `"Epoch":1`, `"Epoch":`+most, 1), "its epoch is " + most + ", and no sequence was rebuilt so often"}}.
+		check(t, d, alloc.RestoreRequest{Sequence: sequence, Source: alloc.RestoreLog, Point: d.point}, leases)
 }
