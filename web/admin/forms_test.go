@@ -164,7 +164,7 @@ func TestTheFormOfAPoolFoldsAwayWhatIsNotNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := regexp.MustCompile(`<details class="fold"( open)?><summary>([^<]+)</summary>`)
+	part := regexp.MustCompile(`<details class="fold"( open)?><summary><bdi>([^<]+)</bdi></summary>`)
 	for path, want := range map[string]string{
 		"/new/pool":                                          "",
 		"/pools/codes/edit":                                  "Random characters",
