@@ -92,6 +92,27 @@ var restoreCases = []testCase{
 		}
 		w.settlesTo(alloc.SettleOrder{Pool: "p", Event: alloc.EventConfirm, IDs: ids, Token: later.Token}, alloc.StateClaimed)
 	}},
+	{"what an earlier log has brought, and its owner has released here, is to every Store what the one rule says", func(w *world) {
+		ids := w.full("p", 1)
+		first := w.claim(w.open(), holdOrder("p", 1, holdTime))
+		w.unbooked("p")
+		point := w.clock.Now().Add(time.Minute)
+		earlier := w.inspect("p", ids[0])
+		w.pass(holdTime)
+		w.settle("p")
+		w.release(w.open(), w.claim(w.open(), order("p", 1)))
+		later := w.said(earlier, alloc.StateClaimed, 1)
+		carry := func(said alloc.IDRecord) alloc.CarryOutcome {
+			got, err := w.open().Carry(w.Context(), "p", point, []alloc.IDRecord{said})
+			w.ok(err, "Carry")
+			return got[0]
+		}
+		equal(w, carry(later), alloc.CarryDone, "outcome of the later log")
+		w.settlesTo(alloc.SettleOrder{Pool: "p", Event: alloc.EventRelease, IDs: ids, Token: later.Token}, alloc.StateReturning)
+		has := alloc.Standing{IDRecord: w.inspect("p", ids[0])} // its owner has settled it here
+		_, want := has.Carry(earlier, point)
+		equal(w, carry(earlier), want, "outcome of the earlier log, of "+string(first.Token))
+	}},
 	{"an unknown ID is added as it is said to be, or as retired where it is said to be free, and is counted as seeded", func(w *world) {
 		w.full("p", 4)
 		w.unbooked("p")

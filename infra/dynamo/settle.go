@@ -230,7 +230,7 @@ func (w *settlement) change(it Item) (Update, Cond) {
 		return Update{Set: set, Remove: []string{AttrHoldEnd, AttrExpires, AttrCarried, AttrKey}}, All(append(conds, taken, current)...)
 	default: // step 2 of coming back; it must not expire on its way
 		set := map[string]any{AttrState: StateReturning}
-		return Update{Set: set, Remove: []string{AttrExpires}}, All(append(conds, taken)...)
+		return Update{Set: set, Remove: []string{AttrExpires, AttrCarried}}, All(append(conds, taken)...)
 	}
 }
 
