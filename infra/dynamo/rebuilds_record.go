@@ -63,7 +63,7 @@ type (
 		AutoRebuild bool               `json:"auto_rebuild,omitzero"`
 		ResumeShare int                `json:"resume_share,omitzero"`
 		PeriodOf    alloc.SequenceName `json:"period_of,omitzero"`
-		BornPaused  bool               `json:"-"`
+		BornPaused  bool               `json:"born_paused,omitzero"`
 	}
 
 	storedLedgerSum struct {
