@@ -43,8 +43,10 @@ func TestARestoreSaysHowFarItIs(t *testing.T) {
 		atMost *alloc.Count
 		want   alloc.Count // looks
 	}{
-		{alloc.PolicyForget, alloc.RestoreTable, nil, 1800}, {alloc.PolicyForget, alloc.RestoreBurn, nil, 1000},
-		{alloc.PolicyKeep, alloc.RestoreTable, nil, 1000}, {alloc.PolicyKeep, alloc.RestoreBurn, new(alloc.Count(300)), 300},
+		{alloc.PolicyForget, alloc.RestoreTable, nil, 1800},
+		{alloc.PolicyForget, alloc.RestoreBurn, nil, 1000},
+		{alloc.PolicyKeep, alloc.RestoreTable, nil, 1000},
+		{alloc.PolicyKeep, alloc.RestoreBurn, new(alloc.Count(300)), 300},
 	} {
 		t.Run(fmt.Sprintf("%s %s", c.policy, c.source), func(t *testing.T) {
 			d := crowd(t, c.policy, 1000)

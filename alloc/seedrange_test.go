@@ -42,10 +42,10 @@ func TestRangesOfASeedFile(t *testing.T) {
 		})
 	}
 	for data, says := range map[string]string{
-		"A\n2000-1999\n":    "line 2: the range 2000-1999 runs backwards",
-		"8-11\n":            "the same number of digits",
-		"1000000-9999999\n": "more than 100000 IDs",
-		"000001-060000\n100001-160000\n":                         "line 2: the ranges make more than",
+		"A\n2000-1999\n":                 "line 2: the range 2000-1999 runs backwards",
+		"8-11\n":                         "the same number of digits",
+		"1000000-9999999\n":              "more than 100000 IDs",
+		"000001-060000\n100001-160000\n": "line 2: the ranges make more than",
 		strings.Repeat("0", 19) + "-" + strings.Repeat("9", 19): "at most 18 digits",
 	} {
 		if _, _, err := alloc.ReadSeed([]byte(data), on); !alloc.Is(err, alloc.CodeInvalidRequest) || !strings.Contains(err.Error(), says) {

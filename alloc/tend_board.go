@@ -43,20 +43,20 @@ func (t *tending) throttled(numbers tendedSequences) (n Count) {
 }
 
 // stranding keeps since when stock of a pool has stayed as it is, and since when its sweeps leave work.
-func (row *PoolOnBoard) stranding(at time.Time, was, is Level, swept SweepReport) {
+func (p *PoolOnBoard) stranding(at time.Time, was, is Level, swept SweepReport) {
 	stock := is.Unlisted() + swept.Leased
 	switch {
 	case stock == 0:
-		row.StockSince = time.Time{}
-	case stock != row.Stock || row.StockSince.IsZero() || was.Available != is.Available || was.Held != is.Held || was.Claimed != is.Claimed || was.Seeded != is.Seeded:
-		row.StockSince = at
+		p.StockSince = time.Time{}
+	case stock != p.Stock || p.StockSince.IsZero() || was.Available != is.Available || was.Held != is.Held || was.Claimed != is.Claimed || was.Seeded != is.Seeded:
+		p.StockSince = at
 	}
-	row.Stock = stock
+	p.Stock = stock
 	switch {
 	case !swept.More:
-		row.Behind = time.Time{}
-	case row.Behind.IsZero():
-		row.Behind = at
+		p.Behind = time.Time{}
+	case p.Behind.IsZero():
+		p.Behind = at
 	}
 }
 

@@ -90,7 +90,7 @@ var failedJobCases = []testCase{
 		j := w.job(1)
 		w.ok(w.open().CreateJob(w.Context(), j), "CreateJob")
 		w.clock.Advance(alloc.JobRetention - time.Minute)
-		j = w.ends(j, alloc.Job{State: alloc.JobFailed})
+		w.ends(j, alloc.Job{State: alloc.JobFailed})
 		equal(w, len(w.failedJobs(time.Time{}, 10)), 1, "jobs a minute before the end")
 		w.clock.Advance(2 * time.Minute)
 		equal(w, len(w.failedJobs(time.Time{}, 10)), 0, "jobs after it")
@@ -128,7 +128,10 @@ var failedJobCases = []testCase{
 
 // ends are the ways in which jobs end.
 var ends = []alloc.Job{
-	{State: alloc.JobFailed}, {State: alloc.JobDone}, {State: alloc.JobDone, Verdict: alloc.VerdictFindings}, {State: alloc.JobCancelled},
+	{State: alloc.JobFailed},
+	{State: alloc.JobDone},
+	{State: alloc.JobDone, Verdict: alloc.VerdictFindings},
+	{State: alloc.JobCancelled},
 	{State: alloc.JobDone, Verdict: alloc.VerdictHealthy},
 }
 

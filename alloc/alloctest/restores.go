@@ -82,8 +82,11 @@ var restoreCases = []testCase{
 			want alloc.CarryOutcome
 			has  alloc.Token
 		}{
-			{earlier, alloc.CarryDone, first.Token}, {later, alloc.CarryDone, later.Token}, {later, alloc.CarryKnown, later.Token},
-			{earlier, alloc.CarryBehind, later.Token}, {later, alloc.CarryKnown, later.Token},
+			{earlier, alloc.CarryDone, first.Token},
+			{later, alloc.CarryDone, later.Token},
+			{later, alloc.CarryKnown, later.Token},
+			{earlier, alloc.CarryBehind, later.Token},
+			{later, alloc.CarryKnown, later.Token},
 		} {
 			got, err := w.open().Carry(w.Context(), "p", point, []alloc.IDRecord{c.said})
 			w.ok(err, "Carry")

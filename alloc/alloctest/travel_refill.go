@@ -12,7 +12,7 @@ func (t *traveller) midRefill() {
 		_, err := p.service.Tend(p.ctx)
 		p.fuse.died()
 		s := t.fixture.Open(t, t.clock.Now)
-		r, _ := s.Refill(t.Context(), "filled") //nolint:errcheck // then there is none, and the next try may tell
+		r, _ := s.Refill(t.Context(), "filled") // without one the next try may tell
 		if len(r.IDs) == 0 {
 			continue
 		}

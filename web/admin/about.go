@@ -98,8 +98,11 @@ func (d *dashboard) sessionFacts(r *http.Request, id alloc.SessionID) []template
 	for _, s := range found {
 		if s.ID == id {
 			return []templates.Fact{
-				{Term: "Whose", Value: s.Name, Note: string(s.Client)}, {Term: "Role", Value: string(s.Role)}, {Term: "From", Value: s.Address, Note: s.Agent},
-				{Term: "Begun", Time: clock(s.Created, d.now())}, {Term: "Last seen", Time: clock(s.Seen, d.now())},
+				{Term: "Whose", Value: s.Name, Note: string(s.Client)},
+				{Term: "Role", Value: string(s.Role)},
+				{Term: "From", Value: s.Address, Note: s.Agent},
+				{Term: "Begun", Time: clock(s.Created, d.now())},
+				{Term: "Last seen", Time: clock(s.Seen, d.now())},
 			}
 		}
 	}

@@ -16,10 +16,16 @@ func TestTheJobPageOfARebuild(t *testing.T) {
 		want, without []string
 	}{
 		"on its way": {func(*alloc.Job) {}, []string{"1,200 of 5,000", "24.0 %, 14 min left", "Ends about", "Last moved on", "Cancel job", "every 10 s", "Lost"}, []string{"Ended", "Took"}},
-		"failed": {func(j *alloc.Job) { j.State, j.Failure = alloc.JobFailed, "the pool was deleted" }, []string{"The pool was deleted.", "24.0 %", "Ended", "5 min"},
-			[]string{"left<", "Ends about", "every 10 s", "Cancel job", "Pause"}},
-		"done": {func(j *alloc.Job) { j.State, j.Done, j.Tally.Missing = alloc.JobDone, 5000, 1234 }, []string{"5,000 of 5,000", "100 %", "Missing", "1,234", "Took"},
-			[]string{"Ends about", "Last moved on", "Cancel job", "Pause"}},
+		"failed": {
+			func(j *alloc.Job) { j.State, j.Failure = alloc.JobFailed, "the pool was deleted" },
+			[]string{"The pool was deleted.", "24.0 %", "Ended", "5 min"},
+			[]string{"left<", "Ends about", "every 10 s", "Cancel job", "Pause"},
+		},
+		"done": {
+			func(j *alloc.Job) { j.State, j.Done, j.Tally.Missing = alloc.JobDone, 5000, 1234 },
+			[]string{"5,000 of 5,000", "100 %", "Missing", "1,234", "Took"},
+			[]string{"Ends about", "Last moved on", "Cancel job", "Pause"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := alloctest.NewModel(func() time.Time { return noon })
