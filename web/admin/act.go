@@ -25,8 +25,8 @@ type action struct {
 	verb string       // "pool.pause": what a plan is bound to
 	need alloc.Action // for a button to be shown; the service decides
 
-	// ask returns what has to be filled in first, with the values of the query; nil where the step needs nothing. It is shown until the query
-	// has "review", and again with the reason beside it where propose returns an error that is the person's.
+	// ask returns what has to be filled in first, with the values of the query; nil where the step needs nothing, and a form without fields where
+	// it needs nothing now. It is shown until the query has "review", and again with the reason beside it where propose returns an error that is the person's.
 	ask func(*http.Request) (templates.Form, error)
 
 	// page is shown in the place of a confirmation, by a step that takes a file: with a plan of its own, and with what is wrong with what was sent
@@ -105,26 +105,26 @@ func (d *dashboard) actPage(a action) func(*http.Request) (templ.Component, erro
 		if err := web.RequireCaller(r); err != nil {
 			return nil, err
 		}
+		var form templates.Form
 		if a.ask != nil {
-			form, err := a.ask(r)
-			if err != nil {
+			var err error
+			if form, err = a.ask(r); err != nil {
 				return nil, err
 			}
-			if !r.URL.Query().Has(queryReview) || form.Problem != "" {
-				return d.form(r, form), nil
-			}
-			p, err := a.propose(r)
-			if err != nil && isPersons(err) {
-				_, detail := web.Explain(r.Context(), err)
-				form.Problem = sentence(detail)
-				return d.form(r, form), nil
-			}
-			return d.confirm(r, a, p, err, "")
+		}
+		asks := len(form.Groups) > 0
+		if asks && (!r.URL.Query().Has(queryReview) || form.Problem != "") {
+			return d.form(r, form), nil
 		}
 		if a.page != nil {
 			return a.page(r, "")
 		}
 		p, err := a.propose(r)
+		if asks && err != nil && isPersons(err) {
+			_, detail := web.Explain(r.Context(), err)
+			form.Problem = sentence(detail)
+			return d.form(r, form), nil
+		}
 		return d.confirm(r, a, p, err, "")
 	}
 }

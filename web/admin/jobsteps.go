@@ -24,6 +24,9 @@ type jobStep struct {
 	fields  []templates.Field
 	params  []string // fields that the plan has, beside the reason
 	check   func(*values)
+	intro   string                                                                    // of the form: why it asks
+	asks    func(d *dashboard, r *http.Request, name string) (bool, error)            // whether it asks for the fields; nil for always
+	said    func(p map[string]string) (facts []templates.Fact, effect []string)       // what was filled in, to be confirmed; nil for nothing
 	seen    func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel // what speaks for it; nil where nothing does
 	make    func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error)
 	twin    func(p map[string]string, name string) (path string, body members)
@@ -87,23 +90,7 @@ var jobSteps = []jobStep{
 			return "/v1" + poolAddress(alloc.PoolName(name)) + "/exports", members{{"state", p["state"]}, {"format", p["format"]}}
 		},
 	},
-	{
-		on: "pool", segment: "rebuild", need: alloc.ActionManage, button: "Rebuild pool", title: "Rebuild the pool %s", danger: true,
-		effect: []string{
-			"What lists the free IDs is made anew of the IDs themselves, which are read one by one.",
-			"Claims are answered out of what environments have in memory, and else with pool_rebuilding, until it is done. It can be asked for again at any time.",
-			"No ID that somebody has comes back by it.",
-		},
-		seen: func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel {
-			return d.poolEvidence(r, alloc.PoolName(name))
-		},
-		make: func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error) {
-			return d.svc.RebuildPool(ctx, alloc.PoolRebuildRequest{Pool: alloc.PoolName(p.Name), Why: why, Intent: intent})
-		},
-		twin: func(_ map[string]string, name string) (string, members) {
-			return "/v1" + poolAddress(alloc.PoolName(name)) + "/rebuild", members{{"confirm", name}, {"why", "…"}}
-		},
-	},
+	poolRebuild,
 }
 
 func numberOf(text string) int64 {
@@ -160,6 +147,9 @@ func (d *dashboard) askJob(r *http.Request, s jobStep) (templates.Form, error) {
 	if err != nil {
 		return templates.Form{}, err
 	}
+	if ask, err := s.asksFor(d, r, name); err != nil || !ask {
+		return templates.Form{}, err
+	}
 	fields := make([]templates.Field, len(s.fields))
 	for i, f := range s.fields {
 		f.Options = append([]templates.Option(nil), f.Options...)
@@ -169,7 +159,7 @@ func (d *dashboard) askJob(r *http.Request, s jobStep) (templates.Form, error) {
 	if s.check != nil {
 		s.check(v)
 	}
-	return v.show(templates.Form{Title: fmt.Sprintf(s.title, name), Button: "Review", Back: back, Groups: []templates.FieldGroup{{Fields: fields}}}), nil
+	return v.show(templates.Form{Title: fmt.Sprintf(s.title, name), Intro: s.intro, Button: "Review", Back: back, Groups: []templates.FieldGroup{{Fields: fields}}}), nil
 }
 
 func (d *dashboard) proposeJob(r *http.Request, s jobStep) (proposal, error) {
@@ -188,13 +178,37 @@ func (d *dashboard) proposeJob(r *http.Request, s jobStep) (proposal, error) {
 	if s.seen != nil {
 		p.seen = s.seen(d, r, name)
 	}
-	for _, key := range s.params {
-		p.params[key] = v.text(key)
+	ask, err := s.asksFor(d, r, name)
+	if err != nil {
+		return proposal{}, err
+	}
+	if ask {
+		p.back = withoutReview(r)
+		s.fill(v, &p)
 	}
 	path, fields := s.twin(p.params, name)
 	text, err := body(fields)
 	p.twin = call{method: http.MethodPost, path: path, keyed: true, body: text}.twin()
 	return p, err
+}
+
+// asksFor reports whether there is something to be filled in.
+func (s jobStep) asksFor(d *dashboard, r *http.Request, name string) (bool, error) {
+	if s.asks == nil || len(s.fields) == 0 {
+		return len(s.fields) > 0, nil
+	}
+	return s.asks(d, r, name)
+}
+
+// fill puts into a proposal what was filled in.
+func (s jobStep) fill(v *values, p *proposal) {
+	for _, key := range s.params {
+		p.params[key] = v.text(key)
+	}
+	if s.said != nil {
+		facts, effect := s.said(p.params)
+		p.facts, p.effect = append(p.facts, facts...), append(p.effect, effect...)
+	}
 }
 
 // jobButtons lead to the steps that make jobs, for who may take them.

@@ -88,12 +88,16 @@ func poolConfig(p alloc.Pool, now time.Time) []templates.Fact {
 		{Term: "On release", Value: string(c.OnRelease)},
 		{Term: "Most IDs a claim", Value: grouped(c.MaxBatch)},
 		{Term: "Idempotency-Key", Value: map[bool]string{true: "required", false: "optional"}[c.RequireKey]},
-		{Term: "Case", Value: map[bool]string{true: "folded to lower case", false: "as it is"}[c.FoldCase]},
+		{Term: "Case", Value: caseWords(c.FoldCase)},
 		{Term: "Kept between", Value: cmp.Or(marks(c.Marks), "no marks")},
 		{Term: "Generator", Value: generatorWords(c.Generator)},
 		{Term: "Created", Time: dated(p.Created, now)},
 		{Term: "Version", Value: strconv.FormatInt(int64(p.Version), 10)},
 	}
+}
+
+func caseWords(fold bool) string {
+	return map[bool]string{true: "folded to lower case", false: "as it is"}[fold]
 }
 
 // generatorWords says in a line what a generator makes.

@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"idpool/alloc"
+	"idpool/templates"
+	"idpool/web/admin/plan"
+)
+
+// Names of what a form and a plan have of a configuration that is lost.
+const (
+	paramPolicy = "policy"
+	paramFold   = "fold_case"
+)
+
+// poolRebuild rebuilds a pool. Where its configuration is lost, without a copy, it asks for what was fixed when the pool was made.
+var poolRebuild = jobStep{
+	on: "pool", segment: "rebuild", need: alloc.ActionManage, button: "Rebuild pool", title: "Rebuild the pool %s", danger: true,
+	effect: []string{
+		"What lists the free IDs is made anew of the IDs themselves, which are read one by one.",
+		"Claims are answered out of what environments have in memory, and else with pool_rebuilding, until it is done. It can be asked for again at any time.",
+		"No ID that somebody has comes back by it.",
+	},
+	seen: func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel {
+		return d.poolEvidence(r, alloc.PoolName(name))
+	},
+	intro: "The configuration of this pool is lost, and there is no copy of it. What it was made with is fixed for good, so say it as it was: the record pool.create in the trail has it. " +
+		"Said wrongly, an ID can be handed out twice, and it cannot be changed afterwards.",
+	asks: func(d *dashboard, r *http.Request, name string) (bool, error) {
+		e, err := d.svc.PoolEvidence(r.Context(), alloc.PoolName(name))
+		return !e.Configured, err
+	},
+	fields: []templates.Field{
+		lostField(paramPolicy, "A claimed ID",
+			"Who says that a pool forgets which keeps, has IDs handed out a second time: claimed ones that are added again, and those whose records are lost. "+
+				"Who says that it keeps where it forgets, hands out nothing twice: IDs that are to come again are refused as duplicates.",
+			[2]string{string(alloc.PolicyKeep), "is kept, so that it can never be added again"}, [2]string{string(alloc.PolicyForget), "is forgotten; who adds it again, hands it out again"}),
+		lostField(paramFold, "Upper and lower case",
+			"An ID with a capital letter that the pool has handed out says that they differ. Who says that they are the same where they differ, does not find such an ID any more, and adds it a second time in lower case. "+
+				"Who says that they differ where they are the same, adds ABC beside abc. Either way both are handed out.",
+			[2]string{"false", "differ: an ID stays as it is"}, [2]string{"true", "are the same: an ID is brought to lower case"}),
+	},
+	params: []string{paramPolicy, paramFold},
+	check:  checkLost,
+	said: func(p map[string]string) ([]templates.Fact, []string) {
+		c := alloc.PoolConfig{Policy: alloc.Policy(p[paramPolicy]), FoldCase: p[paramFold] == "true"}
+		return fixedFacts(c), []string{
+			"The pool gets this policy and this treatment of case, for good. All else of its configuration is as of a new pool, without a generator, and can be edited when the rebuild is done.",
+		}
+	},
+	make: func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error) {
+		r := alloc.PoolRebuildRequest{Pool: alloc.PoolName(p.Name), Why: why, Intent: intent, Policy: alloc.Policy(p.Params[paramPolicy])}
+		if text := p.Params[paramFold]; text != "" {
+			fold := text == "true"
+			r.FoldCase = &fold
+		}
+		return d.svc.RebuildPool(ctx, r)
+	},
+	twin: func(p map[string]string, name string) (string, members) {
+		b := members{{"confirm", name}, {"why", "…"}, {paramPolicy, p[paramPolicy]}}
+		if text := p[paramFold]; text != "" {
+			b = append(b, member{paramFold, json.RawMessage(text)}) // false is said as well
+		}
+		return "/v1" + poolAddress(alloc.PoolName(name)) + "/rebuild", b
+	},
+}
+
+// lostField asks for one of two things of which neither is usual.
+func lostField(name, label, hint string, options ...[2]string) templates.Field {
+	f := choice(name, label, hint, "", append([][2]string{{"", "…"}}, options...)...)
+	f.Required = true
+	return f
+}
+
+// checkLost refuses a form in which something is left open, or is none of the options.
+func checkLost(v *values) {
+	if !v.sent {
+		return
+	}
+	switch alloc.Policy(v.text(paramPolicy)) {
+	case alloc.PolicyKeep, alloc.PolicyForget:
+	default:
+		v.problems[paramPolicy] = "Say which: nothing else tells it."
+	}
+	if fold := v.text(paramFold); fold != "true" && fold != "false" {
+		v.problems[paramFold] = "Say which: nothing else tells it."
+	}
+}
+
+// fixedFacts are what is fixed of a configuration, each with what it means.
+func fixedFacts(c alloc.PoolConfig) []templates.Fact {
+	return []templates.Fact{
+		{Term: "Policy", Value: string(c.Policy), Note: map[alloc.Policy]string{alloc.PolicyKeep: "a claimed ID is kept", alloc.PolicyForget: "a claimed ID is removed"}[c.Policy]},
+		{Term: "Case", Value: caseWords(c.FoldCase), Note: map[bool]string{true: "ABC and abc are one ID", false: "ABC and abc are two IDs"}[c.FoldCase]},
+	}
+}
