@@ -154,8 +154,10 @@ func TestThereIsNoEvidenceOfWhatIsNotThere(t *testing.T) {
 	if _, err := w.SequenceEvidence(w.ctx, "none"); !alloc.Is(err, alloc.CodeSequenceNotFound) {
 		t.Errorf("of a sequence that never was: %v", err)
 	}
-	if _, err := w.SetSequenceState(w.ctx, orders, 0, alloc.SequenceDeleted); err != nil {
-		t.Fatal(err)
+	for _, state := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequenceDeleted} {
+		if _, err := w.SetSequenceState(w.ctx, orders, 0, state); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := w.SequenceEvidence(w.ctx, orders); !alloc.Is(err, alloc.CodeSequenceDeleted) {
 		t.Errorf("of one that is deleted: %v", err)

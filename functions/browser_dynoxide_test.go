@@ -168,7 +168,7 @@ func TestBrowserReachesTheFunction(t *testing.T) {
 	}
 	step("open the pool", chromedp.Navigate(g.url+"/pools/vouchers"))
 	step("seed it", chromedp.Click(`main a[href="/pools/vouchers/seed"]`))
-	step("check a text", chromedp.SetValue(`#text`, "A\n1000-1099\n"), chromedp.SetValue(`#why`, "the spring campaign"), chromedp.Click(`main form button[type=submit]`))
+	step("check a text", chromedp.SetValue(`#text`, "A\n1000-1099\n"), chromedp.Click(`#ranges`), chromedp.SetValue(`#why`, "the spring campaign"), chromedp.Click(`main form button[type=submit]`))
 	says("101 entries")
 	work()
 	step("look again", chromedp.Reload())
