@@ -189,7 +189,7 @@ func (d *dashboard) act(a action) http.Handler {
 			d.render(w, r, http.StatusOK, d.toldPage(r, to))
 		case to.secret != "":
 			d.render(w, r, http.StatusOK, templates.Secret(templates.SecretPage{
-				Frame: d.frame(r, "A new secret"), Said: said[to.Done], Secret: to.secret, Next: templates.Link{Text: "Go on", Href: to.Location},
+				Frame: d.frame(r, "A new secret"), Said: saidWithSecret[to.Done], Secret: to.secret, Next: templates.Link{Text: "Go on", Href: to.Location},
 			}))
 		default:
 			http.Redirect(w, r, to.address(), http.StatusSeeOther)

@@ -308,11 +308,24 @@ func (d *dashboard) proposeRotate(r *http.Request) (proposal, error) {
 	hours := filled(r).number(paramOverlap, 0)
 	p.params[paramOverlap] = strconv.FormatInt(hours, 10)
 	p.title, p.button, p.back = "Rotate the secret of "+string(c.Client), "Rotate secret", withoutReview(r)
-	p.effect = []string{"A new secret is made. It is shown once, on the next page, and never again.", "The secret of now works for " + strconv.FormatInt(hours, 10) + " hours more."}
+	p.effect = []string{"A new secret is made. It is shown once, on the next page, and never again."}
+	if hours > 0 {
+		p.effect = append(p.effect, "The secret of now works for "+strconv.FormatInt(hours, 10)+" hours more.")
+	} else {
+		p.effect = append(p.effect, "The secret of now ends at once: whoever uses it is cut off.")
+	}
+	if now := d.now(); now.Before(c.PreviousUntil) { // somebody may still use it, who has not been given the one of now
+		p.danger, p.typed = true, string(c.Client)
+		p.effect = append(p.effect, "The secret before, which was replaced "+exactly(c.Rotated)+" and would work until "+exactly(c.PreviousUntil)+
+			", ends at once: every client that has not been given the secret of now is cut off. To cut nobody off, wait until then.")
+	}
 	text, err := json.Marshal(map[string]int64{"overlap": hours * 3600})
 	p.twin = call{method: http.MethodPost, path: "/v1" + credentialAddress(c.ID) + "/rotate", version: c.Version, keyed: true, body: string(text)}.twin()
 	return p, err
 }
+
+// exactly is a time in a sentence that must not be read in two ways.
+func exactly(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 func (d *dashboard) proposeRevoke(r *http.Request) (proposal, error) {
 	c, p, err := d.onCredential(r)

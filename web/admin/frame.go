@@ -110,6 +110,12 @@ func may(r *http.Request, need alloc.Action, name string) bool {
 	return false
 }
 
+// saidWithSecret are the sentences on the page that shows the secret itself, which nobody has missed yet.
+var saidWithSecret = map[string]string{
+	"credential-created": "The credential was created.",
+	"credential-rotated": "The secret was rotated.",
+}
+
 // said are the sentences that tell of what was done. An address names one by its word, so it can say nothing else.
 var said = map[string]string{
 	"paused":             "The pool is paused: nobody gets an ID of it until it is resumed. It takes effect everywhere within 30 seconds.",
@@ -122,9 +128,10 @@ var said = map[string]string{
 	"rebuild-apply":      "The plan is applied. Look at the step that it has come to.",
 	"rebuild-resume":     "Callers are let in.",
 	"rebuild-cancel":     "The rebuild is cancelled; the sequence is as it was before.",
-	"credential-created": "The credential was created. Its secret was shown once; where it was missed, rotate it.",
+	"credential-created": "The credential was created. Its secret was shown once, on the page before; where it was missed, rotate it.",
 	"credential-changed": "The credential was changed. It takes effect everywhere within a minute.",
-	"credential-rotated": "The secret was rotated. The new one was shown once; where it was missed, rotate again.",
+	"credential-rotated": "The secret was rotated. The new one was shown once, on the page before. Where it was missed: to rotate while the secret before still works ends that at once, " +
+		"and cuts off the clients that use it.",
 	"credential-revoked": "The credential was revoked. Nobody gets in with it within a minute.",
 	"session-ended":      "The session was ended.",
 	"pool-created":       "The pool was created. It is empty: seed it, or let its generator fill it.",

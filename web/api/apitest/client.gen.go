@@ -4422,8 +4422,10 @@ type ClientInterface interface {
 
 	// RotateCredentialWithBody Give a credential another secret
 	//
-	// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-	// works no longer. A replay has no secret.
+	// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+	// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+	// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+	// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4432,8 +4434,10 @@ type ClientInterface interface {
 
 	// RotateCredential Give a credential another secret
 	//
-	// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-	// works no longer. A replay has no secret.
+	// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+	// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+	// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+	// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5691,8 +5695,10 @@ func (c *Client) RevokeCredential(ctx context.Context, credential CredentialInPa
 
 // RotateCredentialWithBody Give a credential another secret
 //
-// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-// works no longer. A replay has no secret.
+// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5711,8 +5717,10 @@ func (c *Client) RotateCredentialWithBody(ctx context.Context, credential Creden
 
 // RotateCredential Give a credential another secret
 //
-// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-// works no longer. A replay has no secret.
+// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11837,8 +11845,10 @@ type ClientWithResponsesInterface interface {
 
 	// RotateCredentialWithBodyWithResponse Give a credential another secret
 	//
-	// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-	// works no longer. A replay has no secret.
+	// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+	// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+	// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+	// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11847,8 +11857,10 @@ type ClientWithResponsesInterface interface {
 
 	// RotateCredentialWithResponse Give a credential another secret
 	//
-	// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-	// works no longer. A replay has no secret.
+	// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+	// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+	// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+	// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16663,8 +16675,10 @@ func (c *ClientWithResponses) RevokeCredentialWithResponse(ctx context.Context, 
 
 // RotateCredentialWithBodyWithResponse Give a credential another secret
 //
-// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-// works no longer. A replay has no secret.
+// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16679,8 +16693,10 @@ func (c *ClientWithResponses) RotateCredentialWithBodyWithResponse(ctx context.C
 
 // RotateCredentialWithResponse Give a credential another secret
 //
-// The secret before works for `overlap` seconds more, so that every program can be given the new one; the secret before that
-// works no longer. A replay has no secret.
+// The secret before works for `overlap` seconds more, so that every program can be given the new one. **At most two secrets work at a time**: while
+// an overlap runs (`previous_until` of the credential is ahead), a rotation ends the secret before at once, and cuts off every program that has
+// not been given the one of now. Read the credential first and wait until `previous_until`, and send its `ETag` as `If-Match`, so that of two
+// rotations at the same time one is refused. A replay has no secret, and so says `secret_withheld`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
