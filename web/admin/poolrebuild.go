@@ -27,20 +27,20 @@ var poolRebuild = jobStep{
 	seen: func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel {
 		return d.poolEvidence(r, alloc.PoolName(name))
 	},
-	intro: "The configuration of this pool is lost, and there is no copy of it. What it was made with is fixed for good, so say it as it was: the record pool.create in the trail has it. " +
-		"Said wrongly, an ID can be handed out twice, and it cannot be changed afterwards.",
+	intro: "The configuration of this pool is lost, and there is no copy of it. These two are fixed when a pool is made and cannot be changed afterwards, so say them as they were: " +
+		"the record pool.create in the trail has them. Said wrongly, an ID can be handed out twice.",
 	asks: func(d *dashboard, r *http.Request, name string) (bool, error) {
 		e, err := d.svc.PoolEvidence(r.Context(), alloc.PoolName(name))
 		return !e.Configured, err
 	},
 	fields: []templates.Field{
 		lostField(paramPolicy, "A claimed ID",
-			"Who says that a pool forgets which keeps, has IDs handed out a second time: claimed ones that are added again, and those whose records are lost. "+
-				"Who says that it keeps where it forgets, hands out nothing twice: IDs that are to come again are refused as duplicates.",
+			"If the pool kept them and you say forgotten, IDs are handed out twice: claimed ones that somebody adds again, and those whose records are lost. "+
+				"If it forgot them and you say kept, nothing is handed out twice, but IDs that are to come again are refused as duplicates. If nothing tells you, say kept.",
 			[2]string{string(alloc.PolicyKeep), "is kept, so that it can never be added again"}, [2]string{string(alloc.PolicyForget), "is forgotten; who adds it again, hands it out again"}),
 		lostField(paramFold, "Upper and lower case",
-			"An ID with a capital letter that the pool has handed out says that they differ. Who says that they are the same where they differ, does not find such an ID any more, and adds it a second time in lower case. "+
-				"Who says that they differ where they are the same, adds ABC beside abc. Either way both are handed out.",
+			"If the pool has ever handed out an ID with a capital letter, they differ. If they differ and you say the same, such an ID is not found any more, and can be added again in lower case. "+
+				"If they are the same and you say that they differ, ABC can be added beside abc. Either way both are handed out.",
 			[2]string{"false", "differ: an ID stays as it is"}, [2]string{"true", "are the same: an ID is brought to lower case"}),
 	},
 	params: []string{paramPolicy, paramFold},
@@ -70,7 +70,7 @@ var poolRebuild = jobStep{
 
 // lostField asks for one of two things of which neither is usual.
 func lostField(name, label, hint string, options ...[2]string) templates.Field {
-	f := choice(name, label, hint, "", append([][2]string{{"", "…"}}, options...)...)
+	f := choice(name, label, hint, "", append([][2]string{{"", "choose one"}}, options...)...)
 	f.Required = true
 	return f
 }

@@ -35,7 +35,7 @@ func TestTheRebuildOfAPoolAsksForALostConfiguration(t *testing.T) {
 		}
 	}
 	page := s.page(at)
-	for _, want := range []string{"there is no copy of it", "a second time", "duplicates", "capital letter", "pool.create"} {
+	for _, want := range []string{"there is no copy of it", "handed out twice", "duplicates", "capital letter", "pool.create"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the form does not say %q:\n%s", want, page)
 		}

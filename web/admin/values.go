@@ -72,7 +72,7 @@ func (v *values) moment(name string) time.Time {
 func (v *values) show(f templates.Form) templates.Form {
 	v.showAll(f.Groups)
 	if len(v.problems) > 0 {
-		f.Problem = "Some of it cannot be read; see below."
+		f.Problem = "Some of it is missing or cannot be read; see below."
 	}
 	return f
 }
