@@ -182,6 +182,17 @@ func TestBrowserShowsThatAPageIsOld(t *testing.T) {
 	p.scripts(true)
 	p.onNewPages(byHand)
 	p.visit("/")
+	const gap = `(() => {
+		const text = document.createRange();
+		text.selectNodeContents(document.querySelector("#live-asof time"));
+		return document.querySelector("#live-asof + span").getBoundingClientRect().left - text.getBoundingClientRect().right;
+	})()`
+	for _, width := range []int64{1280, 360} {
+		p.size(width, 900)
+		if wide := value[float64](p, gap); wide < 1 || wide > 6 {
+			t.Errorf("%d wide, between the time and what follows it are %.1f px, as if something were left out there", width, wide)
+		}
+	}
 	value[any](p, fmt.Sprintf(passed, 40_000))
 	p.ticked()
 	p.comes("a page that was brought up to date is young again", `getComputedStyle(document.querySelector("#live-asof time"), "::after").visibility === "hidden"`)
