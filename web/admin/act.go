@@ -125,7 +125,14 @@ func (d *dashboard) actPage(a action) func(*http.Request) (templ.Component, erro
 			form.Problem = sentence(detail)
 			return d.form(r, form), nil
 		}
-		return d.confirm(r, a, p, err, "")
+		if err != nil {
+			return nil, err
+		}
+		sealed, err := plan.Seal(r.Context(), d.svc, planOf(a, p, "page-"+rand.Text()), d.session(r), d.now())
+		if err != nil {
+			return nil, err
+		}
+		return d.confirm(r, p, sealed, ""), nil
 	}
 }
 
@@ -147,27 +154,16 @@ func (d *dashboard) form(r *http.Request, f templates.Form) templ.Component {
 	return templates.FormPage(f)
 }
 
-// confirm shows a proposal with a plan of its own.
-func (d *dashboard) confirm(r *http.Request, a action, p proposal, err error, problem string) (templ.Component, error) {
-	if err != nil {
-		return nil, err
-	}
-	sealed, err := d.sealed(r, a, p)
-	if err != nil {
-		return nil, err
-	}
-	return d.confirmWith(r, p, sealed, problem), nil
-}
-
-// sealed is the plan of a proposal, as a page carries it.
-func (d *dashboard) sealed(r *http.Request, a action, p proposal) (string, error) {
-	return plan.Seal(r.Context(), d.svc, plan.Plan{
+// planOf is the plan of a proposal.
+func planOf(a action, p proposal, operation string) plan.Plan {
+	return plan.Plan{
 		Action: a.verb, Target: p.target, Version: p.version, Params: p.params, Need: cmp.Or(p.need, a.need), Name: p.name, Typed: p.typed, Reason: p.reason,
-		Operation: "page-" + rand.Text(),
-	}, d.session(r), d.now())
+		Operation: operation,
+	}
 }
 
-func (d *dashboard) confirmWith(r *http.Request, p proposal, sealed, problem string) templ.Component {
+// confirm shows a proposal with its plan as it was sealed.
+func (d *dashboard) confirm(r *http.Request, p proposal, sealed, problem string) templ.Component {
 	frame := d.frame(r, p.title)
 	return templates.Confirm(templates.ConfirmPage{
 		Frame: frame, Path: r.URL.RequestURI(), Plan: sealed, Danger: p.danger, Button: p.button, Facts: p.facts, Evidence: p.seen, Effects: p.effect,
@@ -219,8 +215,7 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 			again, err = a.page(r, problem)
 			return outcome{}, again, err
 		}
-		shown, err := a.propose(r)
-		again, err = d.confirm(r, a, shown, err, problem) // with a plan of what it shows, which may have changed since
+		again, err = d.confirmAgain(r, a, p, s.plan, problem)
 		return outcome{}, again, err
 	}
 	to, err = d.once(withReason(r.Context(), s.reason, p.Operation), a.verb, p, s.plan+s.print, func(ctx context.Context, attempt alloc.Attempt) (outcome, error) {
@@ -233,6 +228,19 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 		return d.pageAgain(r, a, err)
 	}
 	return to, nil, nil
+}
+
+// confirmAgain is the page of confirmation once more, with the plan that was sent: another one is never put in its place, as whoever has looked at the
+// first would confirm the second unread. Where what the page shows is not of that plan any more, there has to be a new one.
+func (d *dashboard) confirmAgain(r *http.Request, a action, p plan.Plan, sealed, problem string) (templ.Component, error) {
+	shown, err := a.propose(r)
+	if err != nil && !isPersons(err) {
+		return nil, err
+	}
+	if err != nil || !p.Same(planOf(a, shown, p.Operation)) {
+		return nil, alloc.Errorf(alloc.CodePlanChanged, "what this plan was made for has changed since; make a new plan, and look at it; nothing was changed").Because(err)
+	}
+	return d.confirm(r, shown, sealed, problem), nil
 }
 
 // pageAgain is the page of a step once more, with what a person can put right of what it sent; else the error.

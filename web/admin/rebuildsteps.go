@@ -133,13 +133,14 @@ func (d *dashboard) proposeRebuild(r *http.Request) (proposal, error) {
 	v := filled(r)
 	p := proposal{
 		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), reason: true, title: "Freeze and plan: " + string(b.Sequence), button: "Freeze sequence and plan",
-		back: withoutReview(r), params: map[string]string{paramReplaces: replaced(b)},
+		back: withoutReview(r), params: seen(b),
 		effect: []string{
 			"The sequence is frozen: nobody gets a number of it until the rebuild is applied and callers are let in, or until it is cancelled.",
 			"Every source is read, and a plan is made. Nothing else is changed.",
 		},
 		facts: []templates.Fact{{Term: "Sequence", Value: string(b.Sequence), Href: sequenceAddress(b.Sequence)}},
 	}
+	p.params[paramReplaces] = replaced(b)
 	if b.Step.Ended() {
 		evidence, _, _ := d.sequenceEvidence(r, b.Sequence)
 		p.seen = &evidence

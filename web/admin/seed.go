@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func (d *dashboard) seedPage(r *http.Request, problem string) (templ.Component, 
 		return nil, alloc.Errorf(alloc.CodeForbidden, "you may not add IDs to this pool; ask an administrator for the role admin")
 	}
 	p := proposal{name: string(pool), target: "pool/" + string(pool)}
-	sealed, err := d.sealed(r, action{verb: "pool.seed", need: alloc.ActionSeed}, p)
+	sealed, err := plan.Seal(r.Context(), d.svc, planOf(action{verb: "pool.seed", need: alloc.ActionSeed}, p, "page-"+rand.Text()), d.session(r), d.now())
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"reflect"
 	"time"
 
 	"idpool/alloc"
@@ -29,6 +31,13 @@ type Plan struct {
 	Reason    bool              `json:"r,omitempty"` // a reason has to be given
 	Params    map[string]string `json:"p,omitempty"` // with what
 	Operation string            `json:"o"`           // one of its own for each plan: a step that is sent twice is done once
+}
+
+// Same reports whether both do the same, to the same as it was looked at, and ask for the same to be typed.
+func (p Plan) Same(other Plan) bool {
+	params := maps.Equal(p.Params, other.Params) // one that was opened has none in the place of empty ones
+	p.Params, other.Params = nil, nil
+	return params && reflect.DeepEqual(p, other)
 }
 
 // Sealer seals texts, so that nobody can read or change them: alloc.Service is one.
