@@ -9,6 +9,7 @@ import (
 	"sync"
 	"text/template"
 
+	"idpool/templates"
 	"idpool/web/admin/signin"
 )
 
@@ -39,6 +40,11 @@ func (g greeting) Store() string {
 		return "SQLite, data in " + g.settings.data
 	}
 	return "DynamoDB at " + g.settings.endpoint + ", table " + g.settings.table
+}
+
+// facts are what the page about this system says of where it keeps what.
+func (g greeting) facts() []templates.Fact {
+	return []templates.Fact{{Term: "Region", Value: "none: one process on this machine"}, {Term: "Store", Value: g.Store()}}
 }
 
 // Old says from what jobs carry forward; "" where nothing is named.

@@ -11,6 +11,7 @@ import (
 
 	"idpool/alloc"
 	"idpool/local/gallery"
+	"idpool/templates"
 	"idpool/web"
 	"idpool/web/admin"
 	"idpool/web/admin/signin"
@@ -39,6 +40,7 @@ type pages struct {
 	now      func() time.Time // nil for the machine's clock
 	once     *signin.Once     // prints addresses by which whoever has the terminal signs in; nil where nobody has to
 	readOnly bool
+	facts    []templates.Fact // of the page about this system
 	gallery  bool // of all pages in all states, for anybody
 	loopback bool // the address listened on is one that only this machine can ask
 }
@@ -46,7 +48,7 @@ type pages struct {
 // handler serves what the functions serve, on one address, and /metrics. The dashboard asks people to sign in. Without once it does not, and /metrics
 // needs no credential, where only this machine can ask: a request that names another host, or came by way of a proxy, is somebody else's all the same.
 func handler(svc *alloc.Service, verify web.Verifier, p pages, seen *monitor, logger *slog.Logger) (http.Handler, error) {
-	c := admin.Config{Service: svc, Now: p.now, ReadOnly: p.readOnly, File: api.PartFile}
+	c := admin.Config{Service: svc, Now: p.now, ReadOnly: p.readOnly, File: api.PartFile, Facts: p.facts}
 	if p.once != nil {
 		c.SignIn = &signin.Config{Once: p.once}
 	}

@@ -76,7 +76,7 @@ func run(ctx context.Context, s settings, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	hello := greeting{settings: s, addr: listener.Addr(), token: token, tokenFile: data.tokenFile(), unused: data.unused(s)}
-	p := pages{now: s.clock(), readOnly: s.readOnly, gallery: s.gallery, loopback: isLoopback(listener.Addr().String())}
+	p := pages{now: s.clock(), readOnly: s.readOnly, facts: hello.facts(), gallery: s.gallery, loopback: isLoopback(listener.Addr().String())}
 	if !s.insecure {
 		if p.once, err = signin.NewOnce(s.clock(), func(path string) { hello.invite(out, path) }); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"idpool/functions/internal/base"
 	"idpool/infra/lambdahttp"
+	"idpool/templates"
 	"idpool/web"
 	"idpool/web/admin"
 	"idpool/web/api"
@@ -23,6 +24,7 @@ func newHandler(ctx context.Context, lookup func(string) (string, bool)) (lambda
 	}
 	pages, err := admin.New(admin.Config{
 		Service: f.Service, Environment: f.Settings.Table + " · " + f.Settings.Region, File: api.PartFile,
+		Facts:    []templates.Fact{{Term: "Region", Value: f.Settings.Region}, {Term: "Table", Value: f.Settings.Table}},
 		ReadOnly: dashboard.readOnly, SignIn: &dashboard.signIn,
 	})
 	if err != nil {

@@ -30,8 +30,7 @@ func seed(s sample) templ.Component {
 	name := s.name("voucher-spring", 1)
 	p := templates.SeedPage{
 		Frame: s.frame("Seed " + name), Pool: templates.Link{Text: name, Href: Prefix}, Path: Prefix, Plan: "sealed", Steps: marks(0, seedSteps...), Most: "4", MostMade: "100,000", Many: "10,000", Generator: "SPRING-12 random characters",
-		Twin:     templates.Call{Text: "curl -X POST \"$IDPOOL/v1/pools/" + name + "/seed\" \\\n  -H \"Authorization: Bearer $TOKEN\""},
-		ReadOnly: s.state == ReadOnly,
+		Twin: templates.Call{Text: "curl -X POST \"$IDPOOL/v1/pools/" + name + "/seed\" \\\n  -H \"Authorization: Bearer $TOKEN\""},
 	}
 	if s.state == Error {
 		p.Problem = "There is a file and a text: send one of them."

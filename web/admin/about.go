@@ -1,9 +1,12 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"runtime/debug"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -30,9 +33,9 @@ func (d *dashboard) about(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	own, signed := signin.SessionOf(r.Context())
-	p := templates.AboutPage{Frame: d.frame(r, "About"), Facts: append([]templates.Fact{{Term: "Environment", Value: d.environment}}, d.facts...)}
+	p := templates.AboutPage{Frame: d.frame(r, "About"), Facts: d.systemFacts()}
 	for _, role := range alloc.Roles() {
-		p.Roles = append(p.Roles, templates.RoleRow{Name: string(role), May: roleWords[role], Yours: signed && own.Role == role})
+		p.Roles = append(p.Roles, templates.RoleRow{Name: string(role), May: roleWords[role], Given: d.roleGiven(role), Yours: signed && own.Role == role})
 	}
 	if d.gate == nil {
 		p.Hidden = "Nobody signs in here: whoever can reach this address looks at it."
@@ -62,6 +65,34 @@ func (d *dashboard) about(r *http.Request) (templ.Component, error) {
 		p.Sessions = append(p.Sessions, row)
 	}
 	return templates.About(p), nil
+}
+
+// systemFacts say what runs here.
+func (d *dashboard) systemFacts() []templates.Fact {
+	facts := append([]templates.Fact{{Term: "Environment", Value: d.environment}}, d.facts...)
+	if b, ok := debug.ReadBuildInfo(); ok {
+		facts = append(facts, templates.Fact{Term: "Version", Value: cmp.Or(strings.Trim(b.Main.Version, "()"), "devel"), Note: "built by " + b.GoVersion})
+	}
+	if d.readOnly {
+		return append(facts, templates.Fact{Term: "Changes", Value: "none: this dashboard is read-only"})
+	}
+	return facts
+}
+
+// roleGiven says who has a role here.
+func (d *dashboard) roleGiven(role alloc.Role) string {
+	switch {
+	case d.gate == nil:
+		return ""
+	case d.gate.Issuer != nil:
+		if values := d.gate.Issuer.Roles[role]; len(values) > 0 {
+			return "whose " + d.gate.Issuer.RoleClaim + " at " + d.gate.Issuer.URL + " is " + strings.Join(values, " or ")
+		}
+		return "nobody"
+	case role == alloc.RoleAdmin && d.gate.Once != nil:
+		return "whoever signs in by an address of one use"
+	}
+	return "nobody"
 }
 
 // sessionActions are the steps that can be taken with sessions.

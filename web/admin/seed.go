@@ -75,7 +75,7 @@ func (d *dashboard) seedPage(r *http.Request, problem string) (templ.Component, 
 	}
 	page := templates.SeedPage{
 		Frame: d.frame(r, "Seed "+string(pool)), Pool: templates.Link{Text: string(pool), Href: poolAddress(pool)}, Path: poolAddress(pool) + "/seed", Plan: sealed,
-		Problem: problem, ReadOnly: d.readOnly, Steps: seedMarks(0), Most: strconv.Itoa(web.MaxUpload >> 20), MostMade: grouped(alloc.Count(alloc.MaxRangeIDs)),
+		Problem: problem, Steps: seedMarks(0), Most: strconv.Itoa(web.MaxUpload >> 20), MostMade: grouped(alloc.Count(alloc.MaxRangeIDs)),
 		Many: grouped(alloc.Count(manyIDs)),
 		Twin: call{method: http.MethodPost, path: "/v1" + poolAddress(pool) + "/seedings", keyed: true, body: `{"format":"text","why":"…"}`}.twin(),
 	}
