@@ -64,7 +64,7 @@ func (j Job) logHead() LogHead {
 	return LogHead{Format: LogFormat, Pool: j.Pool, Sequence: j.Spec.Sequence, Since: j.Spec.Since, Begun: j.Created, Job: j.ID}
 }
 
-// logIDs encodes what was taken from the job's mark on.
+// logIDs encodes what was taken from the job's mark on. An ID of which it cannot be read what it is, has a line as one that is retired.
 func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n, unreadable Count, next string, err error) {
 	var taken []IDRecord
 	next = j.Mark
@@ -74,6 +74,10 @@ func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n,
 			return nil, 0, 0, "", rebuildFirst(err, "rebuild the pool %q first, then have another log written", j.Pool)
 		}
 		for _, r := range page {
+			if r.State == "" {
+				unreadable++
+				r = r.orLost()
+			}
 			if j.logsID(r) {
 				taken = append(taken, r)
 			}
@@ -85,7 +89,7 @@ func (s *Service) logIDs(ctx context.Context, j Job, limit int) (data []byte, n,
 	if len(taken) > 0 {
 		data, err = withoutPanic(func() ([]byte, error) { return s.log.EncodeIDs(taken) })
 	}
-	return data, Count(len(taken)), 0, next, unwritten(err)
+	return data, Count(len(taken)), unreadable, next, unwritten(err)
 }
 
 // rebuildFirst says of a pool that is damaged what to do so that it can be read whole. The job has failed by it: no other try goes better.

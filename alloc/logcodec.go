@@ -42,7 +42,7 @@ const LogFormat = 1
 // LogTail is what the last line of a log says of it. A log without one is not whole.
 type LogTail struct {
 	Lines      Count  // of IDs or leases, between the first line of the log and its last
-	Unreadable Count  // of them, those about entries of a ledger that cannot be read
+	Unreadable Count  // of them, those about entries of a ledger, or IDs, that cannot be read
 	Digest     string // SHA-256 of all before the last line, with the ends of lines, in hexadecimal
 }
 

@@ -126,6 +126,9 @@ func (s *Service) carryOldIDs(ctx context.Context, j Job, from string) (c forwar
 	if err != nil {
 		return forwarded{}, "", oldFirst(err, j)
 	}
+	for i, r := range page {
+		page[i] = r.orLost()
+	}
 	c, err = s.carry(ctx, j, page, nil)
 	c.looked = Count(len(page))
 	return c, next, err
@@ -250,7 +253,7 @@ func (s *Service) become(ctx context.Context, j Job, page []IDRecord) (become []
 		case !known:
 			become = append(become, r.retiredFor(j))
 		case old.State != StateFree:
-			become = append(become, old)
+			become = append(become, old.orLost())
 		}
 	}
 	return become, nil
@@ -259,6 +262,14 @@ func (s *Service) become(ctx context.Context, j Job, page []IDRecord) (become []
 // oldFirst is the error where the old table is to be rebuilt first.
 func oldFirst(err error, j Job) error {
 	return rebuildFirst(err, "rebuild the pool %q in the old table first, then restore it anew, or restore it from a log", j.Pool)
+}
+
+// orLost is the ID, and retired where it cannot be read what it is: somebody may have it, so nobody gets it.
+func (r IDRecord) orLost() IDRecord {
+	if r.State == "" {
+		r.State, r.HeldUntil = StateRetired, time.Time{}
+	}
+	return r
 }
 
 // retiredFor is the ID as the job retires it: with the token of whoever has it.

@@ -17,6 +17,7 @@ import (
 type disaster struct {
 	*mill
 	old   *alloctest.Model // the table as it was at last
+	lost  alloc.ID         // what has become of it cannot be read there
 	point time.Time        // of the copy
 	taken map[alloc.ID]alloc.IDRecord
 	top   alloc.Number // greatest that was leased
@@ -159,7 +160,7 @@ func (d *disaster) ids(t testing.TB) []alloc.IDRecord {
 func (d *disaster) log(t testing.TB, r alloc.LogRequest) (lines string) {
 	t.Helper()
 	var queue post
-	s, err := alloc.NewService(alloc.Config{Store: d.old, Now: d.clock.Now, Log: logCodec, Queue: &queue})
+	s, err := alloc.NewService(alloc.Config{Store: smeared{d.old, d.lost}, Now: d.clock.Now, Log: logCodec, Queue: &queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func (d *disaster) log(t testing.TB, r alloc.LogRequest) (lines string) {
 // service is a process that knows the old table.
 func (d *disaster) service(t testing.TB) *alloc.Service {
 	t.Helper()
-	s, err := alloc.NewService(alloc.Config{Store: d.store, Now: d.clock.Now, Log: logCodec, Queue: &d.post, Old: d.old})
+	s, err := alloc.NewService(alloc.Config{Store: d.store, Now: d.clock.Now, Log: logCodec, Queue: &d.post, Old: smeared{d.old, d.lost}})
 	if err != nil {
 		t.Fatal(err)
 	}
