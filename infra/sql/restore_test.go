@@ -86,7 +86,7 @@ func TestCarry(t *testing.T) {
 				return
 			}
 			want := says
-			want.Pool = "p"
+			want.Pool, want.Changed = "p", now // when it was carried
 			if c.has != "" {
 				want.Job = "first"
 			}
