@@ -114,30 +114,43 @@ func (d *dashboard) poolsPage(r *http.Request) (templ.Component, error) {
 	return templates.Pools(p), nil
 }
 
-// boardQuery is what the query asks for; what it does not know counts as not asked.
+// boardQuery is what the query asks for; what it does not know counts as not asked, and its field says so.
 func boardQuery(r *http.Request, q listQuery, known []string) (query alloc.BoardQuery, fields []templates.Field) {
 	v := filled(r)
 	query.Text = v.text(queryPart)
 	if len(query.Text) > maxPart {
 		query.Text = query.Text[:maxPart]
 	}
-	if state := v.text(queryState); slices.Contains(known, state) {
+	switch state := v.text(queryState); {
+	case slices.Contains(known, state):
 		query.State = state
+	case state != "":
+		v.problems[queryState] = "There is no such state; any is shown."
 	}
 	query.Order = alloc.ByUrgency
-	if order := alloc.Order(v.text(queryOrder)); order == alloc.ByName || order == alloc.ByAvailable {
+	switch order := alloc.Order(v.text(queryOrder)); {
+	case order == alloc.ByName, order == alloc.ByAvailable:
 		query.Order = order
+	case order != "" && order != alloc.ByUrgency:
+		v.problems[queryOrder] = "There is no such order; the urgent are first."
+	}
+	if n := v.text(pageSize); n != "" && n != strconv.Itoa(q.limit()) {
+		v.problems[pageSize] = "A page has 25, 50 or 100."
 	}
 	states := [][2]string{{"", "any"}}
 	for _, s := range known {
 		states = append(states, [2]string{s, s})
 	}
-	return query, []templates.Field{
+	fields = []templates.Field{
 		textField(queryPart, "Part of the name", query.Text, ""),
 		choice(queryState, "State", "", query.State, states...),
 		choice(queryOrder, "Order", "", string(query.Order), [2]string{string(alloc.ByUrgency), "urgent first"}, [2]string{string(alloc.ByName), "name"}, [2]string{string(alloc.ByAvailable), "fewest left first"}),
 		choice(pageSize, "On a page", "", strconv.Itoa(q.limit()), [2]string{"25", "25"}, [2]string{"50", "50"}, [2]string{"100", "100"}),
 	}
+	for i := range fields {
+		fields[i].Problem = v.problems[fields[i].Name]
+	}
+	return query, fields
 }
 
 // maxPart is the greatest length of a part of a name.

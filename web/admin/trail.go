@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,6 +140,11 @@ func targetAddress(target string) string {
 
 // exportTrail sends what the filter wants of the trail as one file: all of it, or an error that says how to ask for less.
 func (d *dashboard) exportTrail(w http.ResponseWriter, r *http.Request) {
+	format := r.URL.Query().Get("format")
+	if !slices.Contains([]string{"", "csv", "jsonl"}, format) {
+		d.failed(w, r, alloc.Errorf(alloc.CodeInvalidRequest, "the trail is exported as csv or as jsonl; go back and choose one"))
+		return
+	}
 	records, err := d.trailRecords(r)
 	if err != nil {
 		d.failed(w, r, err)
@@ -146,7 +152,7 @@ func (d *dashboard) exportTrail(w http.ResponseWriter, r *http.Request) {
 	}
 	var file bytes.Buffer
 	media, ending, write := "text/csv; charset=utf-8", "csv", trailCSV
-	if r.URL.Query().Get("format") == "jsonl" {
+	if format == "jsonl" {
 		media, ending, write = "application/jsonl", "jsonl", trailLines
 	}
 	if err := write(&file, records); err != nil {

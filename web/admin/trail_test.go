@@ -63,6 +63,17 @@ func TestTheTrailIsFilteredPagedAndExported(t *testing.T) {
 			t.Errorf("?%s does not say %q:\n%s", query, want, page)
 		}
 	}
+	if page := s.page("/audit?from=zz"); strings.Contains(page, "Nothing was administered") || !strings.Contains(page, "has to be corrected") {
+		t.Errorf("a filter that cannot be read:\n%s", page)
+	}
+	if w := s.do("GET", "/audit/export?format=xx"); w.Code != http.StatusBadRequest {
+		t.Errorf("an export as nobody knows: %d, want 400", w.Code)
+	}
+	for _, path := range []string{"/pools?state=zz", "/sequences?state=zz"} {
+		if page := s.page(path); !strings.Contains(page, "There is no such state") {
+			t.Errorf("%s does not say so:\n%s", path, page)
+		}
+	}
 	if w := s.do("GET", "/audit/export?from=x"); w.Code != http.StatusBadRequest {
 		t.Errorf("an export by what is no time: %d", w.Code)
 	}
