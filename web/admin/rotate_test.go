@@ -16,7 +16,7 @@ func TestToRotateWhileTheSecretBeforeWorksIsADanger(t *testing.T) {
 	if first == nil || strings.Contains(w.Body.String(), "missed") {
 		t.Fatalf("%d: no secret, or beside it that it was missed:\n%s", w.Code, w.Body)
 	}
-	w = s.post(path, url.Values{"plan": {s.planOf(path)}})
+	s.post(path, url.Values{"plan": {s.planOf(path)}})
 	list := s.page("/credentials")
 	_, at, _ := strings.Cut(list, `href="/credentials/`)
 	at, _, _ = strings.Cut(at, `"`)
