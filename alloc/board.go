@@ -104,7 +104,7 @@ func (p PoolOnBoard) Forecast() Forecast { return poolForecast(p.At, p.Level, p.
 
 // Forecast is how long the sequence lasts by what it had then.
 func (q SequenceOnBoard) Forecast() Forecast {
-	if q.State == SequenceStopped || q.State == SequenceFrozen { // its position is not to be trusted
+	if !q.State.hasPosition() {
 		return Forecast{At: q.At}
 	}
 	return forecastOf(q.At, q.Left, q.Burns)

@@ -22,13 +22,16 @@ func (s *Service) PoolForecast(ctx context.Context, name PoolName) (Forecast, er
 	return poolForecast(now, level, burns), err
 }
 
-// SequenceForecast tells when the sequence overflows. Needs ActionRead.
+// SequenceForecast tells when the sequence overflows; of one that is stopped or frozen nothing is known. Needs ActionRead.
 func (s *Service) SequenceForecast(ctx context.Context, name SequenceName) (Forecast, error) {
 	q, err := s.Sequence(ctx, name)
 	if err != nil {
 		return Forecast{}, err
 	}
 	now := q.sample(s.now())
+	if !q.State.hasPosition() {
+		return Forecast{At: now.At}, nil
+	}
 	burns, _, err := s.sequenceBurns(ctx, q, now)
 	return forecastOf(now.At, now.Available, burns), err
 }
@@ -96,12 +99,37 @@ func (s Sequence) sample(now time.Time) Sample {
 	return Sample{At: now, Available: s.Remaining(), Used: Count(s.Next - s.Config.Start)}
 }
 
-// sequenceBurns looks at how fast the sequence was used, and returns its last sample of the last hour, or the zero Sample.
+// sequenceBurns looks at how fast the sequence was used, and returns its last sample of the last hour, or the zero Sample. The numbers that a
+// rebuild has left out, or tested with, were not used: what was sampled before one says nothing of what comes after.
 func (s *Service) sequenceBurns(ctx context.Context, q Sequence, now Sample) ([]Burn, Sample, error) {
+	since := time.Time{}
+	if q.Epoch > 1 {
+		r, err := s.store.Rebuild(ctx, q.Name)
+		if err != nil {
+			return nil, Sample{}, err
+		}
+		since = r.jumped()
+	}
 	read := func(from, until time.Time, limit int) ([]Sample, error) {
+		if from.Before(since) {
+			from = since
+		}
 		return s.store.SequenceSamples(ctx, q.Name, from, until, limit)
 	}
 	return burnsUpTo(now, read)
+}
+
+// jumped is from when on the counter has not been moved by a rebuild: there is no sample between the step before and its end, in which the
+// sequence is closed. Of a rebuild that was given up it is not known when one before it was applied, but that this was before it began.
+func (r Rebuild) jumped() time.Time {
+	last := r.Applied
+	if last.Before(r.Started) {
+		last = r.Started
+	}
+	if last.IsZero() {
+		return last
+	}
+	return last.Add(time.Second) // the record has whole seconds
 }
 
 // burnsUpTo looks at what was used until now in each of the windows, at one query a window, and returns the last sample of

@@ -32,6 +32,10 @@ const (
 	SequenceResuming SequenceState = "resuming"
 )
 
+// hasPosition reports whether the counter of a sequence in the state is to be trusted: not that of a stopped one, nor that of a frozen one, which may be
+// the wrong one still.
+func (s SequenceState) hasPosition() bool { return s != SequenceStopped && s != SequenceFrozen }
+
 // Bounds of a sequence's configuration.
 const (
 	MaxLeaseLimit   Count = 1_000_000_000

@@ -54,7 +54,7 @@ func (s *Service) tendSequences(ctx context.Context, sequences []Sequence, enoug
 func (s *Service) tendSequence(ctx context.Context, q Sequence) (SequenceStanding, error) {
 	now := q.sample(s.now())
 	standing := SequenceStanding{Sequence: q.Name, State: q.State, Behind: q.Behind, Left: now.Available, Next: q.Next}
-	if standing.Faulty() || q.State == SequenceFrozen { // its position is not to be trusted
+	if standing.Faulty() || !q.State.hasPosition() { // its position is not to be trusted
 		standing.Left, standing.Next, standing.Forecast.At = 0, 0, now.At
 		return standing, nil
 	}
