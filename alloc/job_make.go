@@ -98,7 +98,7 @@ func (s *Service) checkRoom(ctx context.Context, client ClientID, recovers bool)
 	case recovers && recovering >= maxRecoveryOpen:
 		return Errorf(CodeBusy, "%d rebuilds, audits, logs and restores are waiting for their end; wait a while, or cancel some", recovering).After(time.Minute)
 	case !recovers && waiting >= maxWaiting:
-		return Errorf(CodeTooManyJobs, "%d jobs of this client are waiting for their end; wait for some, or cancel them", waiting).After(time.Minute)
+		return Errorf(CodeTooManyJobs, "%d jobs of this client are waiting for their end, and a seeding that waits for its confirmation is one of them; wait for some, or confirm or cancel them", waiting).After(time.Minute)
 	case !recovers && open >= maxAllOpen:
 		return Errorf(CodeBusy, "%d jobs are waiting for their end; wait a while", open).After(time.Minute)
 	}

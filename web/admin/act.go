@@ -29,9 +29,9 @@ type action struct {
 	// it needs nothing now. It is shown until the query has "review", and again with the reason beside it where propose returns an error that is the person's.
 	ask func(*http.Request) (templates.Form, error)
 
-	// page is shown in the place of a confirmation, by a step that takes a file: with a plan of its own, and with what is wrong with what was sent
-	// before. nil for none.
-	page func(r *http.Request, problem string) (templ.Component, error)
+	// page is shown in the place of a confirmation, by a step that takes a file: with a plan of its own, and with what was sent before and what is
+	// wrong with it. nil for none.
+	page func(r *http.Request, before asked, problem string) (templ.Component, error)
 
 	// read reads what such a page sends; nil for a form's fields.
 	read func(*http.Request) (sent, error)
@@ -68,8 +68,9 @@ type proposal struct {
 
 // asked is what was typed on the page of confirmation, or sent by a page of its own.
 type asked struct {
-	reason string
-	source seedSource
+	reason  string
+	source  seedSource
+	blocked bool // it was refused because of jobs that wait
 }
 
 // sent is a POST of an action's page as it was read.
@@ -117,7 +118,7 @@ func (d *dashboard) actPage(a action) func(*http.Request) (templ.Component, erro
 			return d.form(r, form), nil
 		}
 		if a.page != nil {
-			return a.page(r, "")
+			return a.page(r, asked{}, "")
 		}
 		p, err := a.propose(r)
 		if asks && err != nil && isPersons(err) {
@@ -177,6 +178,8 @@ func (d *dashboard) act(a action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, again, err := d.actOnce(r, a)
 		switch {
+		case again != nil && err != nil:
+			d.render(w, r, web.Describe(w, r, err).Status, again)
 		case err != nil:
 			d.failed(w, r, anew(r, err))
 		case again != nil:
@@ -193,7 +196,7 @@ func (d *dashboard) act(a action) http.Handler {
 	})
 }
 
-// actOnce carries out the plan of a POST. again is the page of confirmation where what it asks for is missing.
+// actOnce carries out the plan of a POST. again is the page once more, where what it asks for is missing, or, with err, where what was sent may be sent again later.
 func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.Component, err error) {
 	if err := d.mayChange(r); err != nil {
 		return outcome{}, nil, err
@@ -204,7 +207,7 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 	}
 	s, err := read(r)
 	if err != nil {
-		return d.pageAgain(r, a, err)
+		return d.pageAgain(r, a, s.asked, err)
 	}
 	p, err := plan.Open(r.Context(), d.svc, s.plan, a.verb, d.session(r))
 	if err != nil {
@@ -212,7 +215,7 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 	}
 	if problem := missing(p, s.asked, s.typed); problem != "" {
 		if a.page != nil {
-			again, err = a.page(r, problem)
+			again, err = a.page(r, s.asked, problem)
 			return outcome{}, again, err
 		}
 		again, err = d.confirmAgain(r, a, p, s.plan, problem)
@@ -225,7 +228,7 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 	case a.page != nil && alloc.Is(err, alloc.CodeKeyMismatch):
 		return outcome{}, nil, alloc.Errorf(alloc.CodeKeyMismatch, "another file, or another form of it, was sent from this page before, and is being checked; make a new plan to send this one")
 	case err != nil:
-		return d.pageAgain(r, a, err)
+		return d.pageAgain(r, a, s.asked, err)
 	}
 	return to, nil, nil
 }
@@ -243,14 +246,30 @@ func (d *dashboard) confirmAgain(r *http.Request, a action, p plan.Plan, sealed,
 	return d.confirm(r, shown, sealed, problem), nil
 }
 
-// pageAgain is the page of a step once more, with what a person can put right of what it sent; else the error.
-func (d *dashboard) pageAgain(r *http.Request, a action, err error) (to outcome, again templ.Component, _ error) {
-	if a.page == nil || !isPersons(err) {
+// pageAgain is the page of a step once more, with what it sent, of which a person can put something right or send it later; else the error.
+func (d *dashboard) pageAgain(r *http.Request, a action, before asked, err error) (to outcome, again templ.Component, _ error) {
+	if a.page == nil || !isPersons(err) && !passes(err) {
 		return outcome{}, nil, err
 	}
 	_, detail := web.Explain(r.Context(), err)
-	again, perr := a.page(r, sentence(detail))
-	return outcome{}, again, perr
+	before.blocked = alloc.Is(err, alloc.CodeTooManyJobs)
+	again, perr := a.page(r, before, sentence(detail))
+	switch {
+	case perr != nil:
+		return outcome{}, nil, perr
+	case isPersons(err):
+		err = nil
+	}
+	return outcome{}, again, err
+}
+
+// passes reports whether what was refused can be sent again as it is, or in part.
+func passes(err error) bool {
+	switch alloc.CodeOf(err) {
+	case alloc.CodeTooManyJobs, alloc.CodeQuotaExceeded, alloc.CodeBusy, alloc.CodeThrottled, web.CodeTooLarge:
+		return true
+	}
+	return false
 }
 
 // readForm reads a page of confirmation.

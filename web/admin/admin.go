@@ -195,6 +195,8 @@ func anew(r *http.Request, err error) error {
 	switch _, known := errors.AsType[refusal](err); {
 	case known:
 		return err
+	case alloc.Is(err, alloc.CodeTooManyJobs):
+		return refusal{err, []templates.Link{{Text: "Look at the jobs that wait", Href: "/jobs"}}}
 	case web.StatusOf(alloc.CodeOf(err)) == http.StatusConflict, web.StatusOf(alloc.CodeOf(err)) == http.StatusPreconditionFailed:
 		return refusal{err, []templates.Link{{Text: "Make a new plan", Href: r.URL.RequestURI()}}}
 	}

@@ -55,8 +55,8 @@ func (d *dashboard) seedActions() []action {
 	}
 }
 
-// seedPage takes what is to be added.
-func (d *dashboard) seedPage(r *http.Request, problem string) (templ.Component, error) {
+// seedPage takes what is to be added. What was sent before stands in it again, but for a file, which browsers do not take from a page.
+func (d *dashboard) seedPage(r *http.Request, before asked, problem string) (templ.Component, error) {
 	st, err := d.svc.Pool(r.Context(), alloc.PoolName(r.PathValue("pool")))
 	if err != nil {
 		return nil, err
@@ -78,6 +78,10 @@ func (d *dashboard) seedPage(r *http.Request, problem string) (templ.Component, 
 		Problem: problem, Steps: seedMarks(0), Most: strconv.Itoa(web.MaxUpload >> 20), MostMade: grouped(alloc.Count(alloc.MaxRangeIDs)),
 		Many: grouped(alloc.Count(manyIDs)),
 		Twin: call{method: http.MethodPost, path: "/v1" + poolAddress(pool) + "/seedings", keyed: true, body: `{"format":"text","why":"…"}`}.twin(),
+	}
+	page.Before = before.source.again()
+	if before.blocked {
+		page.Waiting = append(d.waitingSeeds(r, pool), templates.Link{Text: "All jobs", Href: "/jobs"})
 	}
 	switch g := st.Pool.Config.Generator; {
 	case g.IsZero():
@@ -110,7 +114,25 @@ type seedSource struct {
 	why    string
 	format alloc.SeedFormat
 	data   []byte
+	file   bool   // it came as a file
 	made   string // how many IDs the pool's generator is to make instead, as it was typed; "" for none
+}
+
+// maxTextAgain is the most bytes of a text that a page shows once more.
+const maxTextAgain = 1 << 20
+
+// again is what of it stands in the page once more.
+func (s seedSource) again() templates.SeedBefore {
+	b := templates.SeedBefore{Why: s.why, Made: s.made, Column: s.format.Column, CSV: s.format.CSV, Ranges: s.format.Ranges}
+	switch {
+	case s.file:
+		b.Note = "Choose the file again: browsers do not keep it."
+	case len(s.data) > maxTextAgain:
+		b.Note = "The text is too long to stand here once more; send it again."
+	default:
+		b.Text = string(s.data)
+	}
+	return b
 }
 
 // openSeed opens the job of a seeding with what was sent, and has it checked.
@@ -127,7 +149,10 @@ func (d *dashboard) openSeed(ctx context.Context, pool alloc.PoolName, sent aske
 		return outcome{}, err
 	}
 	check, err := d.svc.CheckSeeding(ctx, j.ID, "")
-	return outcome{Location: checkAddress(j.ID, check.ID)}, err
+	if err != nil {
+		return outcome{}, d.dropped(ctx, j.ID, err)
+	}
+	return outcome{Location: checkAddress(j.ID, check.ID)}, nil
 }
 
 // takeIn gives a seeding what was sent, or what its pool's generator makes.
@@ -210,12 +235,15 @@ func readSource(r *http.Request) (s sent, err error) {
 			sources++
 		}
 	}
+	if src.file = len(file) > 0; !src.file {
+		src.data = []byte(strings.TrimSpace(text))
+	}
+	s = sent{asked: asked{reason: src.why, source: src}, plan: values[fieldPlan]}
 	if sources > 1 {
 		return s, alloc.Errorf(alloc.CodeInvalidRequest, "more than one source was sent; send a file, or a text, or how many IDs are to be made")
 	}
-	if len(file) == 0 {
+	if !src.file {
 		src.format.CSV, src.format.Column, src.format.Header = false, "", alloc.HeaderNo
-		src.data = []byte(strings.TrimSpace(text))
 	}
 	return sent{asked: asked{reason: src.why, source: src}, plan: values[fieldPlan], print: src.print()}, nil
 }
@@ -251,7 +279,7 @@ func (s seedSource) print() string {
 // dropped cancels a job that was opened for what cannot be taken in, so that nobody finds it waiting, and returns why that is. Where it cannot be
 // cancelled now, the schedule does it in a day.
 func (d *dashboard) dropped(ctx context.Context, id alloc.JobID, why error) error {
-	if !isPersons(why) { // the same may be sent again
+	if !isPersons(why) && !alloc.Is(why, alloc.CodeTooManyJobs) { // the same may be sent again
 		return why
 	}
 	if _, err := d.svc.CancelJob(ctx, id); err != nil {
