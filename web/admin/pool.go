@@ -37,6 +37,9 @@ const maxSamples = 1500
 func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 	name := alloc.PoolName(r.PathValue("pool"))
 	st, err := d.svc.Pool(r.Context(), name)
+	if alloc.Is(err, alloc.CodePoolDamaged) {
+		return nil, refusal{error: err, next: d.poolMend(r, name)}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +50,21 @@ func (d *dashboard) poolPage(r *http.Request) (templ.Component, error) {
 		Row: poolRow(r.Context(), d.poolSeen(r, st), now), Buttons: graveLast(append(d.poolButtons(r, st.Pool), d.jobButtons(r, "pool", string(name), poolAddress(name))...)), Facts: poolConfig(st.Pool, now),
 		Waiting: d.waitingSeeds(r, name), Forecast: forecast, Ranges: ranges(r), Recent: d.recentClaims(r, name), Trail: d.trailPart(r, topic{target: "pool/" + string(name)}),
 	}
+	if alloc.Is(st.LevelError, alloc.CodePoolDamaged) {
+		p.Buttons = mendFirst(p.Buttons, poolAddress(name)+"/rebuild")
+	}
 	p.Chart, p.ChartFailure = d.poolChart(r, st, f)
 	return templates.Pool(p), nil
+}
+
+// poolMend is the way to the rebuild of a damaged pool, for whom may go it.
+func (d *dashboard) poolMend(r *http.Request, name alloc.PoolName) (next []templates.Link) {
+	for _, b := range mendFirst(d.jobButtons(r, "pool", string(name), poolAddress(name)), poolAddress(name)+"/rebuild") {
+		if b.Main {
+			next = append(next, b)
+		}
+	}
+	return next
 }
 
 // poolSeen is the pool as the lists see it: with its row of the board, if one can be had.

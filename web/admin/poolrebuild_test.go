@@ -97,3 +97,22 @@ func TestAPoolIsRebuiltWithTheConfigurationThatWasSaid(t *testing.T) {
 		})
 	}
 }
+
+// What a damaged pool needs comes first on its page, and nothing is invented in the place of what is lost.
+func TestTheRebuildOfADamagedPoolComesFirst(t *testing.T) {
+	model := alloctest.NewModel(nil)
+	s := newSystem(t, model, root)
+	s.fill(1)
+	for _, lost := range []alloctest.Damage{{Kind: alloctest.LoseHead, Pool: "pool-000"}, {Kind: alloctest.LoseCopy, Pool: "pool-000"}} {
+		model.Damage(t, lost)
+		page := s.do("GET", "/pools/pool-000").Body.String()
+		if want := `<a class="btn primary" href="/pools/pool-000/rebuild">Rebuild pool</a>`; !strings.Contains(page, want) || strings.Contains(page, "/delete") {
+			t.Errorf("%s: the page does not have %s alone:\n%s", lost.Kind, want, page)
+		}
+		for _, invented := range []string{"0001-01-01", "9223372036", "-9,223"} {
+			if strings.Contains(page, invented) {
+				t.Errorf("%s: the page says %q", lost.Kind, invented)
+			}
+		}
+	}
+}

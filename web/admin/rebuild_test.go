@@ -40,7 +40,9 @@ func TestASequenceIsRebuiltOnPages(t *testing.T) {
 	if page := s.page(at); !strings.Contains(page, "stopped, rebuild it") || !strings.Contains(page, `href="`+at+`/rebuild"`) {
 		t.Errorf("a sequence without a counter:\n%s", page)
 	}
+	s.wantRebuildFirst(at)
 	page := s.step(at + "/rebuild/plan?review=1&reported=1,600&margin=50")
+	s.wantRebuildFirst(at)
 	for _, want := range []string{"Apply plan", "1,601", "1,651", "Reported", "Lease ledger", "1,500", "the table was restored", `class="now" aria-current="step"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the plan does not have %q:\n%s", want, page)
@@ -64,6 +66,24 @@ func TestASequenceIsRebuiltOnPages(t *testing.T) {
 	leased, err := s.svc.Lease(alloc.WithCaller(t.Context(), root), alloc.LeaseRequest{Sequence: "sequence-000", Count: 1})
 	if err != nil || leased.Start <= 1650 {
 		t.Errorf("after the rebuild it leases %+v, %v", leased, err)
+	}
+}
+
+// wantRebuildFirst fails the test unless the page of a sequence that serves nobody offers its rebuild before all else, and invents nothing.
+func (s *system) wantRebuildFirst(at string) {
+	s.t.Helper()
+	page := s.page(at)
+	_, actions, _ := strings.Cut(page, `<div class="actions">`)
+	if want := `<a class="btn primary" href="` + at + `/rebuild">Rebuild</a>`; !strings.HasPrefix(strings.TrimSpace(actions), want) {
+		s.t.Errorf("the first action is not %s:\n%s", want, page)
+	}
+	for _, invented := range []string{"0001-01-01", "9223372036", "-9,223", "<strong>0</strong>", `<strong class="digits">0</strong>`} {
+		if strings.Contains(page, invented) {
+			s.t.Errorf("the page says %q:\n%s", invented, page)
+		}
+	}
+	if !strings.Contains(page, ">not known<") {
+		s.t.Errorf("the page does not say what is not known:\n%s", page)
 	}
 }
 

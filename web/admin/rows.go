@@ -108,9 +108,11 @@ func sequenceRow(seen alloc.SequenceSeen, now time.Time) templates.SequenceRow {
 	row.Meter = templates.Meter{
 		Value: strconv.FormatFloat(used, 'f', 6, 64), Max: "1", Label: row.Used + " used", Tone: row.State.Tone,
 	}
-	if s.State == alloc.SequenceStopped {
-		// Its counter is missing or wrong: what it says is no position.
-		row.Used, row.Meter.Value, row.Meter.Label = "–", "0", "position not known"
+	if isLost(s) {
+		row.Limit, row.Epoch = notKnown, notKnown
+	}
+	if !hasPosition(s) {
+		row.Next, row.Used, row.Meter.Value, row.Meter.Label = notKnown, "–", "0", "position not known"
 		return row
 	}
 	if s.Next <= s.Config.Limit {

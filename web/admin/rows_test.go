@@ -50,9 +50,9 @@ func TestSequenceRows(t *testing.T) {
 		"used up":                   {sequence(active, 1, 101, 100), "100 %", "", templates.State{Tone: "bad", Text: "exhausted"}},
 		"used up at the very end":   {sequence(active, 1, alloc.MaxNumber+1, alloc.MaxNumber), "100 %", "", templates.State{Tone: "bad", Text: "exhausted"}},
 		"paused":                    {sequence(alloc.SequencePaused, 1, 51, 100), "50.0 %", "51", templates.State{Tone: "off", Text: "paused"}},
-		"frozen":                    {sequence(alloc.SequenceFrozen, 1, 50, 100), "49.0 %", "50", templates.State{Tone: "bad", Text: "frozen by a rebuild"}},
+		"frozen":                    {sequence(alloc.SequenceFrozen, 1, 50, 100), "–", "not known", templates.State{Tone: "bad", Text: "frozen by a rebuild"}},
 		"resuming":                  {sequence(alloc.SequenceResuming, 1, 50, 100), "49.0 %", "50", templates.State{Tone: "warn", Text: "resuming for 0 in 100 callers"}},
-		"stopped: no position said": {sequence(alloc.SequenceStopped, 1, 0, 100), "–", "", templates.State{Tone: "bad", Text: "stopped, rebuild it"}},
+		"stopped: no position said": {sequence(alloc.SequenceStopped, 1, 0, 100), "–", "not known", templates.State{Tone: "bad", Text: "stopped, rebuild it"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

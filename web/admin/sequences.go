@@ -69,10 +69,14 @@ func (d *dashboard) proposeSequenceState(r *http.Request, s stateStep[alloc.Sequ
 
 // sequenceFacts are what a page of confirmation says of a sequence.
 func sequenceFacts(q alloc.Sequence) []templates.Fact {
+	next := grouped(q.Next)
+	if !hasPosition(q) {
+		next = notKnown
+	}
 	return []templates.Fact{
 		{Term: "Sequence", Value: string(q.Name), Href: sequenceAddress(q.Name)},
 		{Term: "State", Value: string(q.State)},
-		{Term: "Next", Value: grouped(q.Next), Mono: true},
+		{Term: "Next", Value: next, Mono: next != notKnown},
 		{Term: "Limit", Value: grouped(q.Config.Limit), Mono: true},
 		{Term: "Epoch", Value: grouped(q.Epoch)},
 		{Term: "Version", Value: strconv.FormatInt(int64(q.Version), 10)},
@@ -115,6 +119,9 @@ func (d *dashboard) sequencesBy(r *http.Request, query alloc.BoardQuery, q listQ
 // sequenceLine shows one sequence at the time now.
 func sequenceLine(ctx context.Context, q alloc.SequenceSeen, now time.Time) templates.SequenceLine {
 	line := templates.SequenceLine{Row: sequenceRow(q, now), Ends: briefly(q.Now().Forecast())}
+	if line.Row.Limit == notKnown {
+		line.Row.Limit = ""
+	}
 	if q.Err != nil {
 		_, detail := web.Explain(ctx, q.Err)
 		line.Unknown = sentence(detail)
@@ -168,11 +175,28 @@ func (d *dashboard) sequenceButtons(r *http.Request, q alloc.Sequence) (buttons 
 			buttons = append(buttons, templates.Link{Text: s.button, Href: sequenceAddress(q.Name) + "/" + s.segment, Danger: s.danger})
 		}
 	}
-	return append(buttons, templates.Link{Text: "Rebuild", Href: rebuildAddress(q.Name)})
+	if buttons = append(buttons, templates.Link{Text: "Rebuild", Href: rebuildAddress(q.Name)}); !hasPosition(q) {
+		return mendFirst(buttons, rebuildAddress(q.Name))
+	}
+	return buttons
+}
+
+// notKnown stands for what a counter would say that is lost.
+const notKnown = "not known"
+
+// isLost reports whether nothing is known of the sequence but its name, as its counter is lost.
+func isLost(q alloc.Sequence) bool { return q.Version == 0 && q.State == alloc.SequenceStopped }
+
+// hasPosition reports whether what the counter says is a position: that of a stopped sequence is missing or wrong, and that of a frozen one may be so still.
+func hasPosition(q alloc.Sequence) bool {
+	return q.State != alloc.SequenceStopped && q.State != alloc.SequenceFrozen
 }
 
 // sequenceConfig is how a sequence is configured.
 func sequenceConfig(q alloc.Sequence, now time.Time) []templates.Fact {
+	if isLost(q) {
+		return []templates.Fact{{Term: "All of it", Value: notKnown, Note: "Its counter is lost, and with it how it was configured. The rebuild looks for a copy."}}
+	}
 	c := q.Config
 	facts := []templates.Fact{
 		{Term: "Description", Value: c.Description},

@@ -32,6 +32,17 @@ func graveLast(buttons []templates.Link) []templates.Link {
 	return buttons
 }
 
+// mendFirst puts before all other steps the one at the address, which alone mends what serves nobody.
+func mendFirst(buttons []templates.Link, href string) []templates.Link {
+	i := slices.IndexFunc(buttons, func(b templates.Link) bool { return b.Href == href })
+	if i < 0 {
+		return buttons
+	}
+	mend := buttons[i]
+	mend.Main, mend.Danger = true, false
+	return append([]templates.Link{mend}, slices.Delete(buttons, i, i+1)...)
+}
+
 // first is the refusal of a step before which others come, with the ways to those that whoever asks may take.
 func first[S ~string](r *http.Request, err error, name, address string, steps []stateStep[S], segments ...string) error {
 	e := refusal{error: err}

@@ -31,6 +31,7 @@ var findingKinds = []struct {
 }{
 	{"damaged", templates.ToneBad, "Damaged", "are damaged: rebuild them.", templates.Link{Text: "Damaged pools", Href: "/pools?state=damaged"}},
 	{"stopped", templates.ToneBad, "Stopped", "are stopped: rebuild them.", templates.Link{Text: "Stopped sequences", Href: "/sequences?state=stopped"}},
+	{"frozen", templates.ToneBad, "Frozen", "are frozen by a rebuild: go on with it.", templates.Link{Text: "Frozen sequences", Href: "/sequences?state=frozen"}},
 	{"unread", templates.ToneBad, "Not read", "could not be read.", templates.Link{Text: "All pools", Href: "/pools"}},
 	{"unknown", templates.ToneBad, "Not read", "could not be read.", templates.Link{Text: "All sequences", Href: "/sequences"}},
 	{"empty", templates.ToneBad, "Exhausted", "have nothing left to claim.", templates.Link{Text: "Exhausted pools", Href: "/pools?state=empty"}},
@@ -46,7 +47,7 @@ var findingKinds = []struct {
 	{"stranded", templates.ToneWarn, "Stranded", "have IDs that nobody gets.", templates.Link{Text: "All pools", Href: "/pools"}},
 	{"throttled", templates.ToneWarn, "Throttled", "", templates.Link{}},
 	{"ends", templates.ToneWarn, "Ends soon", "are near their end.", templates.Link{Text: "Ending sequences", Href: "/sequences?state=ending"}},
-	{"frozen", templates.ToneWarn, "Rebuild", "are being rebuilt.", templates.Link{Text: "All sequences", Href: "/sequences"}},
+	{"resuming", templates.ToneWarn, "Rebuild", "are being rebuilt.", templates.Link{Text: "Resuming sequences", Href: "/sequences?state=resuming"}},
 	{"stale", templates.ToneWarn, "Stale", "were not counted for some time.", templates.Link{Text: "All pools", Href: "/pools"}},
 }
 
@@ -241,21 +242,26 @@ func (f *findings) sequence(q alloc.SequenceOnBoard, now time.Time) {
 func sequenceFinding(q alloc.SequenceOnBoard, now time.Time) (f finding) {
 	href := sequenceAddress(q.Sequence)
 	say := func(kind, text string, help templates.Link) { f = finding{kind, text, help} }
-	edit := templates.Link{Text: "Edit sequence", Href: href + "/edit"}
+	edit, highest := templates.Link{Text: "Edit sequence", Href: href + "/edit"}, ""
+	if q.Limit == alloc.MaxNumber { // it cannot be raised
+		edit, highest = templates.Link{Text: "Create sequence", Href: "/new/sequence"}, " That is the highest number there is: begin another sequence, and have clients ask that one."
+	}
 	forecast := q.Forecast()
 	left, ends := forecast.Runway()
 	switch {
 	case q.State == alloc.SequenceStopped:
 		say("stopped", "is stopped: its counter is missing or wrong, and nobody gets a number until it is rebuilt.", templates.Link{Text: "Rebuild", Href: rebuildAddress(q.Sequence)})
-	case q.State == alloc.SequenceFrozen, q.State == alloc.SequenceResuming:
-		say("frozen", "is in a rebuild: "+string(q.State)+".", templates.Link{Text: "Go on", Href: rebuildAddress(q.Sequence)})
+	case q.State == alloc.SequenceFrozen:
+		say("frozen", "is frozen by a rebuild: nobody gets a number until that is resumed, or cancelled.", templates.Link{Text: "Go on", Href: rebuildAddress(q.Sequence)})
+	case q.State == alloc.SequenceResuming:
+		say("resuming", "is in a rebuild: resuming.", templates.Link{Text: "Go on", Href: rebuildAddress(q.Sequence)})
 	case q.State != alloc.SequenceActive:
 	case q.HasEnded():
-		say("ended", "has no number left; it ended at "+grouped(q.Limit)+".", edit)
+		say("ended", "has no number left; it ended at "+grouped(q.Limit)+"."+highest, edit)
 	case q.IsEnding() && ends:
-		say("ends", fmt.Sprintf("reaches %s on %s, in %s.", grouped(q.Limit), now.Add(left).UTC().Format("2 January"), lasts(forecast)), edit)
+		say("ends", fmt.Sprintf("reaches %s on %s, in %s.", grouped(q.Limit), now.Add(left).UTC().Format("2 January"), lasts(forecast))+highest, edit)
 	case q.IsEnding():
-		say("ends", fmt.Sprintf("has %s numbers left of those up to %s.", grouped(q.Left), grouped(q.Limit)), edit)
+		say("ends", fmt.Sprintf("has %s numbers left of those up to %s.", grouped(q.Left), grouped(q.Limit))+highest, edit)
 	}
 	return f
 }

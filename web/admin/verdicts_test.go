@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -62,18 +63,37 @@ func TestVerdictsOfSequences(t *testing.T) {
 		q    alloc.SequenceOnBoard
 		want string
 	}{
-		"well":      {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 2, Left: 999}, "good Healthy:   []"},
-		"stopped":   {alloc.SequenceOnBoard{State: alloc.SequenceStopped}, "bad Stopped: s is stopped: its counter is missing or wrong, and nobody gets a number until it is rebuilt. [/sequences/s/rebuild]"},
-		"ended":     {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 1001}, "bad Ended: s has no number left; it ended at 1,000. [/sequences/s/edit]"},
-		"ends soon": {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 901, Left: 100, Burns: []alloc.Burn{{Window: time.Hour, Span: time.Hour, Used: 1, PerHour: 1}}}, "warn Ends soon: s reaches 1,000 on 3 December, in 4 d. [/sequences/s/edit]"},
-		"nearly":    {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 951, Left: 50}, "warn Ends soon: s has 50 numbers left of those up to 1,000. [/sequences/s/edit]"},
+		"well":           {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 2, Left: 999}, "good Healthy:   []"},
+		"stopped":        {alloc.SequenceOnBoard{State: alloc.SequenceStopped}, "bad Stopped: s is stopped: its counter is missing or wrong, and nobody gets a number until it is rebuilt. [/sequences/s/rebuild]"},
+		"ended":          {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 1001}, "bad Ended: s has no number left; it ended at 1,000. [/sequences/s/edit]"},
+		"ends soon":      {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 901, Left: 100, Burns: []alloc.Burn{{Window: time.Hour, Span: time.Hour, Used: 1, PerHour: 1}}}, "warn Ends soon: s reaches 1,000 on 3 December, in 4 d. [/sequences/s/edit]"},
+		"frozen":         {alloc.SequenceOnBoard{State: alloc.SequenceFrozen}, "bad Frozen: s is frozen by a rebuild: nobody gets a number until that is resumed, or cancelled. [/sequences/s/rebuild]"},
+		"resuming":       {alloc.SequenceOnBoard{State: alloc.SequenceResuming, Next: 2, Left: 999}, "warn Rebuild: s is in a rebuild: resuming. [/sequences/s/rebuild]"},
+		"ended for ever": {alloc.SequenceOnBoard{State: alloc.SequenceActive, Limit: alloc.MaxNumber, Next: alloc.MaxNumber + 1}, "bad Ended: s has no number left; it ended at 9,223,372,036,854,775,807. That is the highest number there is: begin another sequence, and have clients ask that one. [/new/sequence]"},
+		"nearly":         {alloc.SequenceOnBoard{State: alloc.SequenceActive, Next: 951, Left: 50}, "warn Ends soon: s has 50 numbers left of those up to 1,000. [/sequences/s/edit]"},
 	} {
 		var f findings
-		tt.q.Sequence, tt.q.At, tt.q.Start, tt.q.Limit = "s", noon, 1, 1000
+		tt.q.Sequence, tt.q.At, tt.q.Start, tt.q.Limit = "s", noon, 1, cmp.Or(tt.q.Limit, 1000)
 		f.sequences(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), alloc.Board{At: noon, Sequences: []alloc.SequenceOnBoard{tt.q}}, nil, noon)
 		if got := strings.Join(linesOf(&f), "\n"); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// Whoever serves nobody comes before a pool that was never seeded.
+func TestWhatServesNobodyComesFirst(t *testing.T) {
+	b := alloc.Board{
+		At:        noon,
+		Pools:     []alloc.PoolOnBoard{{Pool: "new", At: noon, State: alloc.PoolActive, Low: 10}},
+		Sequences: []alloc.SequenceOnBoard{{Sequence: "s", At: noon, State: alloc.SequenceFrozen, Limit: 1000}},
+	}
+	var f findings
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+	f.pools(r, b, nil, noon)
+	f.sequences(r, b, nil, noon)
+	if got := linesOf(&f); len(got) != 2 || !strings.HasPrefix(got[0], "bad Frozen: s") || !strings.HasPrefix(got[1], "warn Low: new") {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 }
 
