@@ -135,8 +135,8 @@ type CredentialRequest struct {
 	Intent      Token     // of Keyed, so that a repeat makes the same one; "" for none
 }
 
-// check refuses what no credential can be, at the time now.
-func (r CredentialRequest) check(now time.Time) error {
+// Check refuses what no credential can be, at the time now.
+func (r CredentialRequest) Check(now time.Time) error {
 	if err := CheckName(string(r.Client)); err != nil {
 		return Errorf(CodeInvalidRequest, "the client %s is not allowed: a client's name is as that of a pool, of a-z, 0-9, '.', '_' and '-'",
 			quoteShort(string(r.Client)))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"time"
+	"unicode/utf8"
 )
 
 // Bounds of the jobs that are made. They keep clients from queueing work without end, and the lists short that each request and each run of
@@ -70,6 +71,20 @@ func (s *Service) onPool(ctx context.Context, name PoolName, check func(Pool) er
 func checkWhy(why string) error {
 	if why != "" && (len(why) > MaxDescription || CheckID(why) != nil) {
 		return Errorf(CodeInvalidRequest, "why must be at most %d bytes of printable UTF-8 in normal form C without surrounding space", MaxDescription)
+	}
+	return nil
+}
+
+// MaxReason is the most characters of a reason.
+const MaxReason = 500
+
+// CheckReason refuses what cannot stand in the trail as the reason of a step; "" is none, and can.
+func CheckReason(reason string) error {
+	if utf8.RuneCountInString(reason) > MaxReason {
+		return Errorf(CodeInvalidRequest, "the reason is too long; say it in at most %d characters", MaxReason)
+	}
+	if why := textFault(reason); why != "" {
+		return Errorf(CodeInvalidRequest, "the reason is not allowed: %s", why)
 	}
 	return nil
 }

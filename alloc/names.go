@@ -57,12 +57,19 @@ func idFault(id string) string {
 		return "it is empty"
 	case len(id) > MaxIDBytes:
 		return fmt.Sprintf("it is longer than %d bytes", MaxIDBytes)
-	case !utf8.ValidString(id):
+	}
+	return textFault(id)
+}
+
+// textFault says what is wrong with a text that people are to see as it is; "" if nothing is.
+func textFault(text string) string {
+	switch {
+	case !utf8.ValidString(text):
 		return "it is not valid UTF-8"
-	case strings.TrimSpace(id) != id:
+	case strings.TrimSpace(text) != text:
 		return "it begins or ends with white space"
 	}
-	for _, r := range id {
+	for _, r := range text {
 		switch {
 		case r == utf8.RuneError:
 			return "it has U+FFFD, which stands for a character that was lost when the text was converted"
@@ -70,7 +77,7 @@ func idFault(id string) string {
 			return fmt.Sprintf("it has a character that cannot be seen, %U", r)
 		}
 	}
-	if !norm.NFC.IsNormalString(id) {
+	if !norm.NFC.IsNormalString(text) {
 		return "it is not in Unicode normal form C"
 	}
 	return ""

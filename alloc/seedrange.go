@@ -92,7 +92,7 @@ func (r *spreader) warnings() []string {
 		return []string{fmt.Sprintf("%s taken as %s, %s, and written out to %s",
 			several(r.lines, "line was", "lines were"), choose(r.lines == 1, "a range", "ranges"), choose(r.lines == 1, r.first, "the first "+r.first), several(r.made, "ID", "IDs"))}
 	default:
-		return []string{fmt.Sprintf("%s a range of numbers, %s, and %s taken as an ID, as it stands; if ranges are meant, send it anew and have them written out: ranges=true",
+		return []string{fmt.Sprintf("%s a range of numbers, %s, and %s taken as an ID, as it stands; if ranges are meant, send it anew with ranges written out",
 			several(r.lines, "line looks like", "lines look like"), choose(r.lines == 1, r.first, "the first "+r.first), choose(r.lines == 1, "was", "each was"))}
 	}
 }

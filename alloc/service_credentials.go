@@ -35,7 +35,7 @@ func (s *Service) createCredential(ctx context.Context, id CredentialID, r Crede
 	}
 	now := s.second()
 	r.Expires = wholeSeconds(r.Expires)
-	if err := r.check(now); err != nil {
+	if err := r.Check(now); err != nil {
 		return Credential{}, "", err
 	}
 	secret := newSecret(id)
@@ -122,7 +122,7 @@ func (s *Service) changeCredential(ctx context.Context, id CredentialID, from Ve
 	if checked.Expires = wholeSeconds(r.Expires); checked.Expires.Equal(present.Expires) {
 		checked.Expires = time.Time{} // it may be over, and stay so
 	}
-	if err := checked.check(s.now()); err != nil {
+	if err := checked.Check(s.now()); err != nil {
 		return Credential{}, err
 	}
 	c := present

@@ -41,8 +41,8 @@ type pages struct {
 	once     *signin.Once     // prints addresses by which whoever has the terminal signs in; nil where nobody has to
 	readOnly bool
 	facts    []templates.Fact // of the page about this system
-	gallery  bool // of all pages in all states, for anybody
-	loopback bool // the address listened on is one that only this machine can ask
+	gallery  bool             // of all pages in all states, for anybody
+	loopback bool             // the address listened on is one that only this machine can ask
 }
 
 // handler serves what the functions serve, on one address, and /metrics. The dashboard asks people to sign in. Without once it does not, and /metrics

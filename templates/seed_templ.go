@@ -604,7 +604,7 @@ func Check(p CheckPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = liveHeading(p.Frame, p.Total+" entries").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = liveHeading(p.Frame, p.Total).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -41,7 +41,7 @@ func seed(s sample) templ.Component {
 func check(s sample) templ.Component {
 	name := s.name("voucher-spring", 1)
 	p := templates.CheckPage{
-		Frame: s.live("Seed " + name), Pool: templates.Link{Text: name, Href: Prefix}, Steps: marks(1, seedSteps...), Total: s.count("12,000"),
+		Frame: s.live("Seed " + name), Pool: templates.Link{Text: name, Href: Prefix}, Steps: marks(1, seedSteps...), Total: s.count("12,000") + " entries",
 		Job: Prefix, Self: Prefix, Row: s.jobRow(0), Checked: true, Done: true, Ended: true, Results: templates.Results{Files: []templates.Link{{Text: "The whole of it", Href: Prefix}}}, Buttons: s.buttons("Confirm seeding", "Drop file"),
 	}
 	switch s.state {

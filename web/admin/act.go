@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -320,14 +319,13 @@ func missing(p plan.Plan, a asked, typed string) string {
 		return "Type " + p.Typed + " exactly, to confirm that this is what you mean."
 	case p.Reason && a.reason == "":
 		return "Give a reason; it is kept in the trail."
-	case utf8.RuneCountInString(a.reason) > maxReason:
-		return "The reason is too long; say it in at most 500 characters."
+	}
+	if err := alloc.CheckReason(a.reason); err != nil {
+		_, detail := web.Explain(context.Background(), err)
+		return sentence(detail)
 	}
 	return ""
 }
-
-// maxReason is the most characters of a reason.
-const maxReason = 500
 
 // withReason returns a context whose caller has given a reason, and has confirmed a plan.
 func withReason(ctx context.Context, reason, operation string) context.Context {

@@ -198,7 +198,7 @@ func TestAPageThatAsksAgainHasThePlanThatWasSent(t *testing.T) {
 			w := newStaleWorld(t, page)
 			path := page.path(w)
 			first := w.page(path)
-			reason := strings.Repeat("x", maxReason+1)
+			reason := strings.Repeat("x", alloc.MaxReason+1)
 			form := url.Values{"plan": {html.UnescapeString(planIn(t, first))}, "typed": {"imv"}, "reason": {reason}}
 			again := w.post(path, form)
 			if again.Code != http.StatusUnprocessableEntity {

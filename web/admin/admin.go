@@ -192,15 +192,23 @@ func (d *dashboard) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // anew is the refusal of a plan as things are by now, with the way to a new one.
 func anew(r *http.Request, err error) error {
-	switch _, known := errors.AsType[refusal](err); {
-	case known:
+	if _, known := errors.AsType[refusal](err); known {
 		return err
-	case alloc.Is(err, alloc.CodeTooManyJobs):
-		return refusal{err, []templates.Link{{Text: "Look at the jobs that wait", Href: "/jobs"}}}
-	case web.StatusOf(alloc.CodeOf(err)) == http.StatusConflict, web.StatusOf(alloc.CodeOf(err)) == http.StatusPreconditionFailed:
-		return refusal{err, []templates.Link{{Text: "Make a new plan", Href: r.URL.RequestURI()}}}
 	}
-	return err
+	var next []templates.Link
+	switch status := web.StatusOf(alloc.CodeOf(err)); {
+	case alloc.Is(err, alloc.CodeTooManyJobs):
+		next = append(next, templates.Link{Text: "Look at the jobs that wait", Href: "/jobs"})
+	case status == http.StatusConflict, status == http.StatusPreconditionFailed:
+		next = append(next, templates.Link{Text: "Make a new plan", Href: r.URL.RequestURI()})
+	}
+	if r.URL.Query().Has(queryReview) { // the form keeps what was filled in
+		next = append(next, templates.Link{Text: "Go back to the form", Href: withoutReview(r)})
+	}
+	if next == nil {
+		return err
+	}
+	return refusal{err, next}
 }
 
 // kindOf is the colour of an environment: production must not be taken for another.

@@ -207,7 +207,8 @@ func readCredential(v *values) alloc.CredentialRequest {
 	for word := range strings.FieldsSeq(v.query.Get("scopes")) {
 		s, err := alloc.ParseScope(word)
 		if err != nil {
-			v.problems["scopes"] = sentence(err.Error())
+			_, detail := web.Explain(context.Background(), err)
+			v.problems["scopes"] = sentence(detail)
 			break
 		}
 		c.Scopes = append(c.Scopes, s)
@@ -233,6 +234,9 @@ func (d *dashboard) proposeNewCredential(r *http.Request) (proposal, error) {
 	if err := v.readable(); err != nil {
 		return proposal{}, err
 	}
+	if err := c.Check(d.now()); err != nil {
+		return proposal{}, err
+	}
 	params, err := toPlan(c)
 	if err != nil {
 		return proposal{}, err
@@ -254,6 +258,13 @@ func (d *dashboard) proposeCredentialChange(r *http.Request) (proposal, error) {
 	v := filled(r)
 	c := readCredential(v)
 	if err := v.readable(); err != nil {
+		return proposal{}, err
+	}
+	whole := c
+	if whole.Client = was.Client; !c.Expires.IsZero() && c.Expires.Equal(was.Expires) {
+		whole.Expires = time.Time{} // what stands may be over
+	}
+	if err := whole.Check(d.now()); err != nil {
 		return proposal{}, err
 	}
 	text, err := json.Marshal(c)

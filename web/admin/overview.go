@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"idpool/alloc"
@@ -26,7 +27,22 @@ const panelTimeout = 3 * time.Second
 // failure is what a panel shows in place of its rows. The error is in the log event of the request.
 func failure(r *http.Request, err error, retry string) *templates.Failure {
 	_, detail := web.Explain(r.Context(), err)
+	if alloc.Is(err, alloc.CodeInvalidCursor) {
+		detail = "this address does not lead into the list any more; begin it anew"
+		retry = fromTheBeginning(r)
+	}
 	return &templates.Failure{Message: sentence(detail), RequestID: web.RequestID(r.Context()), Retry: retry}
+}
+
+// fromTheBeginning is the address of the request's page with each list at its beginning.
+func fromTheBeginning(r *http.Request) string {
+	q := r.URL.Query()
+	for key := range q {
+		if strings.HasSuffix(key, "after") {
+			q.Del(key)
+		}
+	}
+	return address(r.URL.Path, q)
 }
 
 // listQuery is the query of a page with lists.

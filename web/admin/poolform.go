@@ -156,7 +156,7 @@ func generatorGroup(g generator.Config, kind generator.Kind) templates.FieldGrou
 // readPool is the configuration that was filled in; what is fixed stays as it was.
 func readPool(v *values, was alloc.PoolConfig) alloc.PoolConfig {
 	c := alloc.PoolConfig{
-		Description: v.text("description"), Policy: alloc.Policy(v.text("policy")), FoldCase: v.flag("fold_case"), MaxBatch: alloc.Count(v.number("max_batch", 0)),
+		Description: v.text("description"), Policy: alloc.Policy(v.text("policy")), FoldCase: v.flag("fold_case"), MaxBatch: alloc.Count(v.numberFrom1("max_batch", int64(alloc.MaxBatchLimit))),
 		OnRelease: alloc.OnRelease(v.text("on_release")), RequireKey: v.flag("require_key"),
 		Marks: alloc.Marks{
 			Low: alloc.Count(v.number("low", 0)), Target: alloc.Count(v.number("target", 0)), LowHours: int(v.number("low_hours", 0)), TargetHours: int(v.number("target_hours", 0)),

@@ -56,7 +56,7 @@ func (d *dashboard) checkPage(r *http.Request) (templ.Component, error) {
 		return nil, err
 	}
 	p := templates.CheckPage{
-		Frame: d.liveFrame(r, jobTitle(j)), Pool: templates.Link{Text: string(j.Pool), Href: poolAddress(j.Pool)}, Steps: seedMarks(1), Total: grouped(j.Total), Job: jobAddress(j.ID),
+		Frame: d.liveFrame(r, jobTitle(j)), Pool: templates.Link{Text: string(j.Pool), Href: poolAddress(j.Pool)}, Steps: seedMarks(1), Total: entries(j.Total), Job: jobAddress(j.ID),
 	}
 	switch {
 	case j.State.Ended() && j.Started.IsZero():
@@ -99,6 +99,14 @@ func (d *dashboard) checkButtons(r *http.Request, j, check alloc.Job, checked bo
 		buttons = append(buttons, templates.Link{Text: "Check file", Href: jobAddress(j.ID) + "/check", Main: true})
 	}
 	return append(buttons, templates.Link{Text: "Drop file", Href: jobAddress(j.ID) + "/cancel"})
+}
+
+// entries is how many a file has.
+func entries(n alloc.Count) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return grouped(n) + " entries"
 }
 
 // fileNotes are what is worth a look of a seeding's file: the events of its job but for the making of it.
@@ -240,7 +248,7 @@ func (d *dashboard) waitingSeeds(r *http.Request, pool alloc.PoolName) (waiting 
 	}
 	for _, j := range jobs {
 		if j.Kind == alloc.JobSeed && j.Pool == pool && j.State == alloc.JobReceiving {
-			waiting = append(waiting, templates.Link{Text: "Seeding of " + grouped(j.Total) + " entries, by " + string(j.By) + ", waits to be confirmed", Href: jobAddress(j.ID) + "/seed"})
+			waiting = append(waiting, templates.Link{Text: "Seeding of " + entries(j.Total) + ", by " + string(j.By) + ", waits to be confirmed", Href: jobAddress(j.ID) + "/seed"})
 		}
 	}
 	return waiting

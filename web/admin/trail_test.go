@@ -55,7 +55,7 @@ func TestTheTrailIsFilteredPagedAndExported(t *testing.T) {
 		"client=nobody":    "No record is like that",
 		"month=tomorrow":   "Month must be one like",
 		"from=yesterday":   "This is a time in UTC",
-		"trail_after=%00":  "no cursor of this list",
+		"trail_after=%00":  "begin it anew",
 		"client=%3Cevil":   "No record is like that",
 		"target=pool/none": "No record is like that",
 	} {
