@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/a-h/templ"
@@ -27,13 +28,16 @@ func (d *dashboard) find(r *http.Request) (templ.Component, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), panelTimeout)
 	defer cancel()
-	text := r.URL.Query().Get("q")
+	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	p := templates.FindPage{Frame: d.frame(r, "Find"), Text: text}
 	if text == "" {
 		return templates.Find(p), nil
 	}
 	add := func(what, name, href string, err error) {
-		if err == nil {
+		switch {
+		case alloc.Is(err, alloc.CodePoolDeleted), alloc.Is(err, alloc.CodeSequenceDeleted):
+			p.Found = append(p.Found, templates.Fact{Term: what, Value: name, Note: "It was deleted. Its name is not used again."})
+		case err == nil:
 			p.Found = append(p.Found, templates.Fact{Term: what, Value: name, Href: href})
 		}
 	}

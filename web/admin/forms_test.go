@@ -91,6 +91,13 @@ func TestFormsSayWhatIsWrong(t *testing.T) {
 		"/new/sequence?review=1&name=a&description=kept&start=9&limit=3":        "limit",
 		"/new/sequence?review=1&name=a&description=kept&resume_share=500":       "resume_share",
 		"/sequences/sequence-000/edit?review=1&description=kept&limit=3":        "limit",
+		"/new/sequence?review=1&name=a&description=kept&limit=0":                "from 1 to 9,223,372,036,854,775,807",
+		"/new/sequence?review=1&name=a&description=kept&max_lease=0":            "from 1 to 1,000,000,000",
+		"/new/sequence?review=1&name=a&description=kept&segment=0":              "from 1 to 1,000,000",
+		"/new/sequence?review=1&name=a&description=kept&resume_share=0":         "from 1 to 100",
+		"/new/sequence?review=1&name=a&description=kept&limit=1,0":              "parts thousands alone",
+		"/new/sequence?review=1&name=a&description=kept&limit=1,000%20000":      "parts thousands alone",
+		"/new/sequence?review=1&name=a&description=kept&limit=,100":             "parts thousands alone",
 		"/sequences/sequence-000/edit?review=1&description=kept&max_lease=2e99": "This is a whole number",
 	} {
 		page := s.page(path)
@@ -183,6 +190,18 @@ func TestTheFormOfAPoolFoldsAwayWhatIsNotNeeded(t *testing.T) {
 		}
 		if got := strings.Join(open, ", "); got != want || len(all) != 2 {
 			t.Errorf("%s: of %d parts %q are unfolded, want %q", path, len(all), got, want)
+		}
+	}
+}
+
+func TestNumbersWithThousandsSeparators(t *testing.T) {
+	for typed, want := range map[string]int64{
+		"": 7, "1000": 1000, " 12,345,678 ": 12_345_678, "1 000": 1000, "1_000": 1000, "1\u202f000": 1000, "007": 7,
+		"1,0": -1, "1,00": -1, "1000,000": -1, "1,000 000": -1, ",100": -1, "100,": -1, "1,,000": -1,
+	} {
+		v := &values{query: url.Values{"n": {typed}}, problems: map[string]string{}}
+		if got := v.number("n", 7); (v.problems["n"] != "") != (want < 0) || want >= 0 && got != want {
+			t.Errorf("%q: got %d, %v, want %d", typed, got, v.problems, want)
 		}
 	}
 }

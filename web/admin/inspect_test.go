@@ -89,8 +89,22 @@ func TestAnotherOwnerIsNotReleased(t *testing.T) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	s := newSystem(t, nil, viewer)
-	s.fill(1)
+	s.fill(2)
+	ctx := alloc.WithCaller(t.Context(), root)
+	for _, state := range []alloc.PoolState{alloc.PoolPaused, alloc.PoolDeleted} {
+		if _, err := s.svc.SetPoolState(ctx, "pool-001", 0, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, state := range []alloc.SequenceState{alloc.SequencePaused, alloc.SequenceDeleted} {
+		if _, err := s.svc.SetSequenceState(ctx, "sequence-001", 0, state); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for path, want := range map[string]string{
+		"/find?q=pool-001":                  "It was deleted.",
+		"/find?q=sequence-001":              "It was deleted.",
+		"/find?q=%20pool-000%09":            `href="/pools/pool-000"`,
 		"/find?q=":                          "Type the name",
 		"/find?q=%3Cscript%3E":              "&lt;script&gt;",
 		"/find?q=pool-000":                  `href="/pools/pool-000"`,

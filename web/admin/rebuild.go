@@ -24,7 +24,7 @@ var rebuildAt = map[alloc.RebuildStep]struct {
 	alloc.RebuildPlanned:   {3, "Look at what each source says and at the plan. Nothing is changed before it is applied; until then nobody gets a number."},
 	alloc.RebuildApplied:   {5, "The counter stands where the plan says, and is being held against the whole ledger. The schedule goes on with it; so does whoever presses the button."},
 	alloc.RebuildVerified:  {6, "The counter is verified. Nobody is served yet: let a share of the callers in first, then all."},
-	alloc.RebuildResuming:  {6, "A share of the callers is served. Watch for a while, then serve all."},
+	alloc.RebuildResuming:  {6, "A share of the callers is served, by client: one client is served wholly or not at all. Watch for a while that the numbers they get are above all that were used before, and that none is refused as a duplicate where it is stored; then serve all."},
 	alloc.RebuildDone:      {len(rebuildSteps), "It is over."},
 }
 

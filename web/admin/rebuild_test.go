@@ -60,6 +60,9 @@ func TestASequenceIsRebuiltOnPages(t *testing.T) {
 			t.Errorf("after it was applied the page does not have %q:\n%s", want, page)
 		}
 	}
+	if page = s.step(at + "/rebuild/resume?review=1&share=10"); !strings.Contains(page, "one client is served wholly or not at all") {
+		t.Errorf("while a share is served:\n%s", page)
+	}
 	if page = s.step(at + "/rebuild/resume?review=1&share=100"); !strings.Contains(page, "It is over.") {
 		t.Errorf("after it was resumed:\n%s", page)
 	}

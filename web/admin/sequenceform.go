@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 
 	"idpool/alloc"
@@ -71,9 +72,9 @@ func (d *dashboard) askSequence(r *http.Request) (templates.Form, error) {
 // readSequence is the configuration that was filled in; what is fixed stays as it was.
 func readSequence(v *values, was alloc.SequenceConfig) alloc.SequenceConfig {
 	c := was
-	c.Description, c.Limit = v.text("description"), alloc.Number(v.number("limit", 0))
-	c.MaxLease, c.Segment = alloc.Count(v.number("max_lease", 0)), alloc.Count(v.number("segment", 0))
-	c.RequireKey, c.AutoRebuild, c.ResumeShare = v.flag("require_key"), v.flag("auto_rebuild"), int(v.number("resume_share", 0))
+	c.Description, c.Limit = v.text("description"), alloc.Number(v.numberFrom1("limit", math.MaxInt64))
+	c.MaxLease, c.Segment = alloc.Count(v.numberFrom1("max_lease", int64(alloc.MaxLeaseLimit))), alloc.Count(v.numberFrom1("segment", int64(alloc.MaxSegment)))
+	c.RequireKey, c.AutoRebuild, c.ResumeShare = v.flag("require_key"), v.flag("auto_rebuild"), int(v.numberFrom1("resume_share", 100))
 	if v.query.Has("name") { // a new one
 		c.Start = alloc.Number(v.number("start", 1))
 		c.StartAtZero = c.Start == 0

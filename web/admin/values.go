@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -27,15 +28,30 @@ func filled(r *http.Request) *values {
 // text is a value as it was typed, without spaces around it.
 func (v *values) text(name string) string { return strings.TrimSpace(v.query.Get(name)) }
 
-// number reads a whole number, which may have thousands separators; usual where nothing was typed.
+// grouping is how a number with thousands separators looks, by what separates them.
+var grouping = func() map[string]*regexp.Regexp {
+	by := map[string]*regexp.Regexp{}
+	for _, separator := range []string{",", " ", "_", "\u00a0", "\u202f"} {
+		by[separator] = regexp.MustCompile(`^[0-9]{1,3}(` + separator + `[0-9]{3})+$`)
+	}
+	return by
+}()
+
+// number reads a whole number, which may have thousands separators where they belong, all the same; usual where nothing was typed.
 func (v *values) number(name string, usual int64) int64 {
-	text := strings.NewReplacer(",", "", " ", "", "_", "", " ", "").Replace(v.text(name))
+	text := v.text(name)
 	if text == "" {
 		return usual
 	}
+	for separator, looks := range grouping {
+		if looks.MatchString(text) {
+			text = strings.ReplaceAll(text, separator, "")
+			break
+		}
+	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		v.problems[name] = "This is a whole number from 0 to 9,223,372,036,854,775,807."
+		v.problems[name] = "This is a whole number from 0 to 9,223,372,036,854,775,807; a comma or a space parts thousands alone."
 		return usual
 	}
 	return n
