@@ -169,9 +169,9 @@ type Rebuilds interface {
 type RebuildRequest struct {
 	Sequence    SequenceName
 	Why         string
-	Reported    Number // highest number that is used, by what the operator or an importing system knows; with HasReported
+	Reported    Number // highest number that is used, by what the operator or an importing system knows; with HasReported. Not below what was reported before
 	HasReported bool
-	NoReported  bool           // what was reported before does not count any more
+	NoReported  bool           // what was reported before does not count any more: with HasReported, Reported stands in its place, and may be below it
 	Margin      Count          // 0 for not said, which is DefaultMargin at first; at most MaxMargin
 	Since       time.Time      // see Rebuild.Since; zero for not said. What is said for a plan counts no more once that was applied: Rebuild.Base has it
 	NoSince     bool           // what was said of that before does not count any more

@@ -15,25 +15,30 @@ import (
 // the schedule has begun by itself is in the hand of who asks from then on. Where the plan is refused the sequence is as it was
 // before; but stopped, where one that was applied was to be replaced. Needs ActionManage. CodeSequenceNotFound, CodeSequenceDeleted, CodeInvalidRequest, CodeInvalidConfig; CodeNoEvidence where the counter
 // alone is known; CodeRebuildStep where it was applied already; CodePlanChanged where somebody asks for another plan at the same
-// time, or Replaces is not the plan that was applied last.
-func (s *Service) PlanRebuild(ctx context.Context, r RebuildRequest) (Rebuild, error) {
+// time, Replaces is not the plan that was applied last, or a lower number is reported than was before and that is not taken back with it: what somebody
+// has seen in use is used. Where seen says which rebuild was looked at, there is a new plan of that one alone, and only beside the plan that it had:
+// CodePlanChanged; a request that changes nothing is a success all the same.
+func (s *Service) PlanRebuild(ctx context.Context, r RebuildRequest, seen ...RebuildSeen) (Rebuild, error) {
 	defer s.segments.forget(r.Sequence) // after a failure too: the outcome may be unknown
 	b, done := s.rebuildingOf(ctx)
 	defer done()
-	return b.planned(ctx, ActionManage, r)
+	return b.planned(ctx, ActionManage, r, seen...)
 }
 
 // planned is PlanRebuild with its record.
-func (b rebuilding) planned(ctx context.Context, need Action, r RebuildRequest) (Rebuild, error) {
+func (b rebuilding) planned(ctx context.Context, need Action, r RebuildRequest, seen ...RebuildSeen) (Rebuild, error) {
 	r.Since = wholeSeconds(r.Since)
 	return b.administerRebuild(ctx, need, r.Sequence, "plan-rebuild", func(st *step) {
 		st.detail, st.reason = func() string { return r.words() }, said(&r.Why)
-	}, func() (Rebuild, error) { return b.plan(ctx, &r) })
+	}, func() (Rebuild, error) { return b.plan(ctx, &r, seen) })
 }
 
 // words says in words what is asked for, for the trail.
 func (r RebuildRequest) words() string {
 	words := []string{fmt.Sprintf("margin %d", cmp.Or(r.Margin, DefaultMargin))}
+	if r.NoReported {
+		words = append(words, "what was reported before taken back")
+	}
 	if r.HasReported {
 		words = append(words, fmt.Sprintf("reported %d", r.Reported))
 	}
@@ -50,7 +55,7 @@ func (r RebuildRequest) words() string {
 }
 
 // plan makes the plan, and fills in what the request did not say.
-func (b rebuilding) plan(ctx context.Context, r *RebuildRequest) (Rebuild, error) {
+func (b rebuilding) plan(ctx context.Context, r *RebuildRequest, seen []RebuildSeen) (Rebuild, error) {
 	e, err := b.store.Evidence(ctx, r.Sequence)
 	if err != nil {
 		return Rebuild{}, err
@@ -63,6 +68,14 @@ func (b rebuilding) plan(ctx context.Context, r *RebuildRequest) (Rebuild, error
 			return Rebuild{}, err
 		}
 		*r = asks
+		if !asked && !(now.isToPlan() && now.asks(asks)) {
+			if err := now.checkSeen(seen); err != nil {
+				return Rebuild{}, err
+			}
+		}
+		if err := said.checkReported(now); err != nil {
+			return Rebuild{}, err
+		}
 		begun, err := b.begun(ctx, now, asks, &asked)
 		if err != nil {
 			return Rebuild{}, err
@@ -71,13 +84,28 @@ func (b rebuilding) plan(ctx context.Context, r *RebuildRequest) (Rebuild, error
 	})
 }
 
+// goesOn reports whether the request goes on with the rebuild, or replaces it: what was said of that counts on.
+func (r RebuildRequest) goesOn(now Rebuild) bool {
+	return now.isToPlan() || r.Replaces != "" && now.isApplied()
+}
+
+// checkReported refuses a number below the one that was reported before. Whoever has looked at the rebuild before that was reported would bring numbers
+// back that somebody has seen in use.
+func (r RebuildRequest) checkReported(now Rebuild) error {
+	if !r.HasReported || r.NoReported || !now.HasReported || r.Reported >= now.Reported || !r.goesOn(now) {
+		return nil
+	}
+	return Errorf(CodePlanChanged,
+		"the number %d was reported as used for the sequence %q before, and reported must not be below it; leave it out, or, if that was wrong, take it back first (null) and plan again; nothing was changed", now.Reported, r.Sequence)
+}
+
 // after fills in what was said before of the rebuild that the request goes on with, or of the one that it replaces.
 func (r RebuildRequest) after(now Rebuild) RebuildRequest {
-	if goesOn := now.isToPlan(); goesOn || r.Replaces != "" && now.isApplied() {
+	if r.goesOn(now) {
 		if !r.HasReported && !r.NoReported {
 			r.Reported, r.HasReported = now.Reported, now.HasReported
 		}
-		if goesOn && r.Since.IsZero() && !r.NoSince {
+		if now.isToPlan() && r.Since.IsZero() && !r.NoSince {
 			r.Since = now.Since
 		}
 		if r.Config == (SequenceConfig{}) {

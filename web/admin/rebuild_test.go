@@ -161,3 +161,57 @@ func TestNothingElseIsPlannedThanWasConfirmed(t *testing.T) {
 		t.Errorf("the form of a plan after one with a margin of 70:\n%s", page)
 	}
 }
+
+// Two who begin at once: the page of the second is of a sequence that was not frozen, and does nothing to the plan of the first.
+func TestAPlanOfAPageIsOfTheRebuildThatItShows(t *testing.T) {
+	s := newSystem(t, alloctest.NewModel(nil), root)
+	s.fill(1)
+	if _, err := s.svc.ChangeSequence(alloc.WithCaller(t.Context(), root), "sequence-000", 1, alloc.SequenceConfig{Limit: 90_000}); err != nil {
+		t.Fatal(err)
+	}
+	const at = "/sequences/sequence-000/rebuild"
+	for _, query := range []string{"reported=2000", "margin=7", "reported=6000"} {
+		late := url.Values{"plan": {s.planOf(at + "/plan?review=1&" + query)}, "reason": {"it is behind"}}
+		s.step(at + "/plan?review=1&reported=5000")
+		w := s.post(at+"/plan?review=1&"+query, late)
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "Make a new plan") {
+			t.Errorf("?%s of before it was frozen: %d, want 409\n%s", query, w.Code, w.Body)
+		}
+		if page := s.page(at); !strings.Contains(page, "5,001") {
+			t.Errorf("after ?%s:\n%s", query, page)
+		}
+		s.step(at + "/cancel")
+	}
+}
+
+// Who plans once more is shown what is planned, and what was reported; a lower number is to be typed for.
+func TestAnotherPlanIsShownBesideTheOneInForce(t *testing.T) {
+	s := newSystem(t, alloctest.NewModel(nil), root)
+	s.fill(1)
+	if _, err := s.svc.ChangeSequence(alloc.WithCaller(t.Context(), root), "sequence-000", 1, alloc.SequenceConfig{Limit: 90_000}); err != nil {
+		t.Fatal(err)
+	}
+	const at, again = "/sequences/sequence-000/rebuild", "/sequences/sequence-000/rebuild/plan?review=1&"
+	s.step(at + "/plan?review=1&reported=5000")
+	for query, want := range map[string][]string{
+		"margin=7":      {"stays unless another number is said"},
+		"reported=6000": {"goes up, from 5,000"},
+		"reported=2000": {"goes down, from 5,000", "is taken back", `name="typed"`, "&#34;reported&#34;:null"},
+	} {
+		page := s.page(again + query)
+		for _, want := range append(want, ">Plan again<", "Next number", "6,001", "Reported before") {
+			if !strings.Contains(page, want) {
+				t.Errorf("?%s does not say %q:\n%s", query, want, page)
+			}
+		}
+		if strings.Contains(page, "Freeze sequence and plan") {
+			t.Errorf("?%s says that it freezes what is frozen", query)
+		}
+	}
+	if w := s.post(again+"reported=2000", url.Values{"plan": {s.planOf(again + "reported=2000")}, "reason": {"a typing error"}}); w.Code != http.StatusUnprocessableEntity {
+		t.Errorf("without the name: %d, want 422", w.Code)
+	}
+	if page := s.step(again+"reported=2000", "sequence-000"); !strings.Contains(page, "2,001") || strings.Contains(page, "5,001") {
+		t.Errorf("what was reported wrongly cannot be put right:\n%s", page)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"idpool/alloc"
 	"idpool/templates"
@@ -25,6 +24,7 @@ const (
 	paramRebuild  = "rebuild"
 	paramShare    = "share"
 	paramExhausts = "exhausts"
+	paramLowers   = "lowers" // what was reported before is taken back, for a lower number
 )
 
 // rebuildActions are the steps of a sequence's rebuild.
@@ -125,62 +125,6 @@ func (d *dashboard) askRebuild(r *http.Request) (templates.Form, error) {
 	return v.show(f), nil
 }
 
-func (d *dashboard) proposeRebuild(r *http.Request) (proposal, error) {
-	b, err := d.rebuildAtHand(r)
-	if err != nil {
-		return proposal{}, err
-	}
-	v := filled(r)
-	p := proposal{
-		name: string(b.Sequence), target: "sequence/" + string(b.Sequence), reason: true, title: "Freeze and plan: " + string(b.Sequence), button: "Freeze sequence and plan",
-		back: withoutReview(r), params: seen(b),
-		effect: []string{
-			"The sequence is frozen: nobody gets a number of it until the rebuild is applied and callers are let in, or until it is cancelled.",
-			"Every source is read, and a plan is made. Nothing else is changed.",
-		},
-		facts: []templates.Fact{{Term: "Sequence", Value: string(b.Sequence), Href: sequenceAddress(b.Sequence)}},
-	}
-	p.params[paramReplaces] = replaced(b)
-	if b.Step.Ended() {
-		evidence, _, _ := d.sequenceEvidence(r, b.Sequence)
-		p.seen = &evidence
-	}
-	twin := members{}
-	for _, key := range []string{paramReported, paramMargin, paramStart, paramLimit} {
-		if v.text(key) == "" {
-			continue
-		}
-		n := rebuildNumber(v, key)
-		p.params[key] = strconv.FormatInt(n, 10)
-		p.facts = append(p.facts, templates.Fact{Term: rebuildTerms[key], Value: grouped(n), Mono: true})
-		switch key {
-		case paramMargin:
-			twin = append(twin, member{key, n})
-		case paramReported:
-			twin = append(twin, member{key, p.params[key]})
-		}
-	}
-	if t := v.moment(paramSince); !t.IsZero() {
-		p.params[paramSince] = t.Format(time.RFC3339)
-		p.facts = append(p.facts, templates.Fact{Term: rebuildTerms[paramSince], Value: p.params[paramSince]})
-		twin = append(twin, member{paramSince, p.params[paramSince]})
-	}
-	if p.params[paramStart] != "" || p.params[paramLimit] != "" {
-		twin = append(twin, member{"config", members{{paramStart, p.params[paramStart]}, {paramLimit, p.params[paramLimit]}}})
-	}
-	if p.params[paramReplaces] != "" {
-		p.effect = append(p.effect, "The plan that was applied is replaced: callers that are served already get nothing more until the new one is applied.")
-		p.danger, p.typed = true, string(b.Sequence)
-		twin = append(twin, member{paramReplaces, p.params[paramReplaces]})
-	}
-	if err := v.readable(); err != nil {
-		return proposal{}, err
-	}
-	text, err := body(append(twin, member{"why", "…"}))
-	p.twin = call{method: http.MethodPost, path: "/v1" + rebuildAddress(b.Sequence), keyed: true, body: text}.twin()
-	return p, err
-}
-
 // rebuildNumber reads a number of the form. To the service 0 is no margin, and no limit, but says that none is given: what would be planned then
 // is not what was confirmed.
 func rebuildNumber(v *values, key string) int64 {
@@ -191,29 +135,6 @@ func rebuildNumber(v *values, key string) int64 {
 		return v.numberFrom1(key, math.MaxInt64)
 	}
 	return v.number(key, 0)
-}
-
-var rebuildTerms = map[string]string{
-	paramReported: "Highest number known elsewhere", paramMargin: "Margin", paramSince: "Restored to", paramStart: "First number", paramLimit: "Last number",
-}
-
-func (d *dashboard) carryPlan(ctx context.Context, p plan.Plan, a asked) error {
-	r := alloc.RebuildRequest{Sequence: alloc.SequenceName(p.Name), Why: a.reason, Margin: alloc.Count(numberOf(p.Params[paramMargin])), Replaces: p.Params[paramReplaces]}
-	if text := p.Params[paramReported]; text != "" {
-		r.Reported, r.HasReported = alloc.Number(numberOf(text)), true
-	}
-	if text := p.Params[paramSince]; text != "" {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return alloc.Errorf(alloc.CodeInternal, "a plan cannot be read").Because(err)
-		}
-		r.Since = at
-	}
-	if start, limit := p.Params[paramStart], p.Params[paramLimit]; start != "" || limit != "" {
-		r.Config = alloc.SequenceConfig{Start: alloc.Number(numberOf(start)), StartAtZero: start == "0", Limit: alloc.Number(numberOf(limit))}.WithDefaults()
-	}
-	_, err := d.svc.PlanRebuild(ctx, r)
-	return err
 }
 
 func (d *dashboard) proposeApply(r *http.Request) (proposal, error) {

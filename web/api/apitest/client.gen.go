@@ -2115,7 +2115,7 @@ type RebuildRequest struct {
 	// Replaces The `id` of the plan that was applied, and in whose place another one is to be made.
 	Replaces *string `json:"replaces,omitempty"`
 
-	// Reported The highest number that you know to be used, from the systems that use them.
+	// Reported The highest number that you know to be used, from the systems that use them. Not below what was reported before, unless null has taken that back.
 	Reported *string `json:"reported,omitempty"`
 
 	// Since What was leased after this may be missing from the ledger, as after a backup was restored; where it was never said, nothing is. Once a plan was applied, it is in the counter.
@@ -5250,7 +5250,7 @@ type ClientInterface interface {
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 	//
 	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -5271,7 +5271,7 @@ type ClientInterface interface {
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 	//
 	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -7263,7 +7263,7 @@ func (c *Client) GetRebuild(ctx context.Context, sequence SequenceInPath, reqEdi
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 // there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 //
 // After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 // until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -7294,7 +7294,7 @@ func (c *Client) PlanRebuildWithBody(ctx context.Context, sequence SequenceInPat
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 // there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 //
 // After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 // until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -12723,7 +12723,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 	//
 	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -12744,7 +12744,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 	// there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-	// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+	// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 	//
 	// After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 	// until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -17997,7 +17997,7 @@ func (c *ClientWithResponses) GetRebuildWithResponse(ctx context.Context, sequen
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 // there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 //
 // After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 // until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
@@ -18024,7 +18024,7 @@ func (c *ClientWithResponses) PlanRebuildWithBodyWithResponse(ctx context.Contex
 //
 // Of a long ledger the first answers are 202, with the step `gathering`: send the same request again, with the same key if it had one, until
 // there is a plan. The schedule goes on with it as well. The same request again gives the same plan, another one makes a new plan, as long as none was applied: what it
-// leaves out stays as it was said before, and null takes it back. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
+// leaves out stays as it was said before, and null takes it back. A `reported` below the one before is refused with `plan_changed`: send null first, if that was wrong. Look at what the plan leaves (`left`) and at its `warnings`; `next_step` says what comes next.
 //
 // After a plan was applied, and before all callers are served, `replaces` with its `id` makes another one in its place, above it: the sequence is frozen again, and stays closed
 // until the new plan is applied and resumed. Cancelled, it is stopped then. The same request again, when that is applied too, is refused.
