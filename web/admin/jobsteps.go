@@ -28,6 +28,7 @@ type jobStep struct {
 	asks    func(d *dashboard, r *http.Request, name string) (bool, error)            // whether it asks for the fields; nil for always
 	said    func(p map[string]string) (facts []templates.Fact, effect []string)       // what was filled in, to be confirmed; nil for nothing
 	seen    func(d *dashboard, r *http.Request, name string) *templates.EvidencePanel // what speaks for it; nil where nothing does
+	last    func(d *dashboard, ctx context.Context, name string) (string, error)      // what a plan is bound to, beside what was filled in; nil for nothing
 	make    func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error)
 	twin    func(p map[string]string, name string) (path string, body members)
 }
@@ -177,6 +178,11 @@ func (d *dashboard) proposeJob(r *http.Request, s jobStep) (proposal, error) {
 	}
 	if s.seen != nil {
 		p.seen = s.seen(d, r, name)
+	}
+	if s.last != nil {
+		if p.params[paramLast], err = s.last(d, r.Context(), name); err != nil {
+			return proposal{}, err
+		}
 	}
 	ask, err := s.asksFor(d, r, name)
 	if err != nil {

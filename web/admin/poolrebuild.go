@@ -14,6 +14,7 @@ import (
 const (
 	paramPolicy = "policy"
 	paramFold   = "fold_case"
+	paramLast   = "last" // the last rebuild of the pool when the page was made
 )
 
 // poolRebuild rebuilds a pool. Where its configuration is lost, without a copy, it asks for what was fixed when the pool was made.
@@ -51,7 +52,15 @@ var poolRebuild = jobStep{
 			"The pool gets this policy and this treatment of case, for good. All else of its configuration is as of a new pool, without a generator, and can be edited when the rebuild is done.",
 		}
 	},
+	last: (*dashboard).lastPoolRebuild,
 	make: func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error) {
+		last, err := d.lastPoolRebuild(ctx, p.Name)
+		if err == nil && last != p.Params[paramLast] {
+			err = alloc.Errorf(alloc.CodePlanChanged, "a rebuild of this pool was begun, or has ended, since this page was made; look at the pool, and make a new plan if it needs another; nothing was begun by this")
+		}
+		if err != nil {
+			return alloc.Job{}, err
+		}
 		r := alloc.PoolRebuildRequest{Pool: alloc.PoolName(p.Name), Why: why, Intent: intent, Policy: alloc.Policy(p.Params[paramPolicy])}
 		if text := p.Params[paramFold]; text != "" {
 			fold := text == "true"
@@ -96,4 +105,18 @@ func fixedFacts(c alloc.PoolConfig) []templates.Fact {
 		{Term: "Policy", Value: string(c.Policy), Note: map[alloc.Policy]string{alloc.PolicyKeep: "a claimed ID is kept", alloc.PolicyForget: "a claimed ID is removed"}[c.Policy]},
 		{Term: "Case", Value: caseWords(c.FoldCase), Note: map[bool]string{true: "ABC and abc are one ID", false: "ABC and abc are two IDs"}[c.FoldCase]},
 	}
+}
+
+// lastPoolRebuild is the last rebuild of a pool among the newest jobs, and whether it has ended; "" for none.
+func (d *dashboard) lastPoolRebuild(ctx context.Context, name string) (string, error) {
+	jobs, _, err := d.svc.Jobs(ctx, "", auditsBack)
+	for _, j := range jobs {
+		if j.Kind == alloc.JobRebuild && string(j.Pool) == name {
+			if j.State.Ended() {
+				return string(j.ID) + " ended", err
+			}
+			return string(j.ID), err
+		}
+	}
+	return "", err
 }

@@ -116,3 +116,34 @@ func TestTheRebuildOfADamagedPoolComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// Of two who have looked at a pool that needs it, the second is told that the first has begun.
+func TestTheSecondRebuildOfAPoolIsNotBegunUnseen(t *testing.T) {
+	s := newSystem(t, alloctest.NewModel(nil), root)
+	s.fill(1)
+	const at = "/pools/pool-000/rebuild"
+	form := func() url.Values {
+		return url.Values{"plan": {s.planOf(at)}, "typed": {"pool-000"}, "reason": {"it is damaged"}}
+	}
+	first, second := form(), form()
+	for range 2 { // a double press is one
+		if w := s.post(at, first); w.Code != http.StatusSeeOther {
+			t.Fatalf("%d:\n%s", w.Code, w.Body)
+		}
+	}
+	underWay := form()
+	if w := s.post(at, second); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "Make a new plan") {
+		t.Errorf("while it is under way: %d, want 409", w.Code)
+	}
+	for range 3 {
+		s.tend()
+	}
+	for _, form := range []url.Values{second, underWay} {
+		if w := s.post(at, form); w.Code != http.StatusConflict {
+			t.Errorf("after its end: %d, want 409", w.Code)
+		}
+	}
+	if w := s.post(at, form()); w.Code != http.StatusSeeOther {
+		t.Errorf("by a page that shows it: %d", w.Code)
+	}
+}
