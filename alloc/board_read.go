@@ -124,7 +124,7 @@ type PoolSeen struct {
 
 // PoolsBy lists at most limit (1 to 100) pools of a board that Board has returned, as the query says, with their levels as they are now,
 // at two reads a pool and one more. next is what to give to go on, "" at the end; a pool whose place in the order has changed in
-// between may be met twice, or not at all. Where there are fewer than 100 pools, those that were made since the board are among them. Without a
+// between may be met twice, or not at all, and one that has left the state that is asked for is left out. Where there are fewer than 100 pools, those that were made since the board are among them. Without a
 // board all are, in the order of their names, and what a level decides is not known of any. Pools that are deleted are left out.
 func (s *Service) PoolsBy(ctx context.Context, b Board, q BoardQuery, c Cursor, limit int) (pools []PoolSeen, next Cursor, err error) {
 	caller, err := s.someone(ctx)
@@ -148,7 +148,14 @@ func (s *Service) PoolsBy(ctx context.Context, b Board, q BoardQuery, c Cursor, 
 	if pools, err = s.seen(ctx, page, known); err != nil {
 		return nil, "", err
 	}
-	return pools, next, nil
+	return slices.DeleteFunc(pools, q.isOver), next, nil
+}
+
+// isOver reports whether the pool has left the state that is asked for since the board.
+func (q BoardQuery) isOver(p PoolSeen) bool {
+	row := p.Board
+	row.State = p.Pool.State
+	return row.State != p.Board.State && !q.wants(row)
 }
 
 // poolsByName is PoolsBy without a board.

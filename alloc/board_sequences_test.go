@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -95,6 +96,21 @@ func TestWithoutABoardEverythingIsListedAllTheSame(t *testing.T) {
 		}
 		if got := w.sequenceNames(t, alloc.BoardQuery{}, limit); len(got) != 215 || got[214] != "s-0214" {
 			t.Errorf("sequences, %d a page: got %d", limit, len(got))
+		}
+	}
+}
+
+// A list of those in a state has none that has left it since the board, however many pools there are.
+func TestAStateIsThatOfNow(t *testing.T) {
+	for _, pools := range []int{5, 130} {
+		w := newBoardWorld(t, pools)
+		w.tend(t)
+		if _, err := w.svc.SetPoolState(asAdmin(t.Context()), "p-0003", 0, alloc.PoolPaused); err != nil {
+			t.Fatal(err)
+		}
+		got := w.names(t, alloc.BoardQuery{State: string(alloc.PoolActive)}, 100)
+		if len(got) != pools-1 || slices.Contains(got, "p-0003") {
+			t.Errorf("of %d pools, one of which is paused, %d are active: %v", pools, len(got), got)
 		}
 	}
 }
