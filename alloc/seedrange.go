@@ -2,15 +2,12 @@ package alloc
 
 import (
 	"fmt"
-	"strconv"
+	"math/big"
 	"strings"
 )
 
 // MaxRangeIDs is how many IDs the ranges of a file make at most, or those of a part where it comes in parts.
 const MaxRangeIDs = 100_000
-
-// rangeDigits is how many digits an end of a range has at most.
-const rangeDigits = 18
 
 // span is a line of two numbers with a hyphen between: a range, where the format says that such lines are, and else an ID of that form.
 type span struct {
@@ -63,24 +60,40 @@ func (r *spreader) write(s span, line int, each func(SeedEntry)) error {
 	switch {
 	case len(s.from) != len(s.to):
 		return Errorf(CodeInvalidRequest, "line %d: both ends of the range %s need the same number of digits; write 08-11, not 8-11", line, quoteShort(s.String()))
-	case len(s.from) > rangeDigits:
-		return Errorf(CodeInvalidRequest, "line %d: the ends of a range have at most %d digits", line, rangeDigits)
+	case len(s.from) > MaxIDBytes:
+		return Errorf(CodeInvalidRequest, "line %d: the ends of a range have at most %d digits, as an ID has", line, MaxIDBytes)
 	case s.from > s.to:
 		return Errorf(CodeInvalidRequest, "line %d: the range %s runs backwards; write the smaller number first", line, s)
 	}
-	from, err1 := strconv.ParseInt(s.from, 10, 64)
-	to, err2 := strconv.ParseInt(s.to, 10, 64)
-	if err1 != nil || err2 != nil {
-		return Errorf(CodeInternal, "line %d: the range cannot be read", line)
-	}
-	if to-from >= int64(MaxRangeIDs-r.made) {
+	if s.steps().Cmp(big.NewInt(int64(MaxRangeIDs-r.made))) >= 0 {
 		return Errorf(CodeInvalidRequest, "line %d: the ranges make more than %d IDs; cut the file at ends of lines, and send it in parts, or write a longer range as several", line, MaxRangeIDs)
 	}
-	r.made += int(to-from) + 1
-	for n := from; n <= to; n++ {
-		each(SeedEntry{Line: line, Raw: fmt.Sprintf("%0*d", len(s.from), n)})
+	r.made += int(s.steps().Int64()) + 1
+	for n := s.from; ; n = following(n) {
+		each(SeedEntry{Line: line, Raw: n})
+		if n == s.to {
+			return nil
+		}
 	}
-	return nil
+}
+
+// steps is how far it is from the one end to the other, which may have more digits than any integer of the machine.
+func (s span) steps() *big.Int {
+	from, _ := new(big.Int).SetString(s.from, 10)
+	to, _ := new(big.Int).SetString(s.to, 10)
+	return to.Sub(to, from)
+}
+
+// following is the number after n, with as many digits; n is not all nines.
+func following(n string) string {
+	digits := []byte(n)
+	for i := len(digits) - 1; ; i-- {
+		if digits[i] != '9' {
+			digits[i]++
+			return string(digits)
+		}
+		digits[i] = '0'
+	}
 }
 
 // warnings say how lines of two numbers were taken.

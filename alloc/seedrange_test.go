@@ -46,10 +46,18 @@ func TestRangesOfASeedFile(t *testing.T) {
 		"8-11\n":                         "the same number of digits",
 		"1000000-9999999\n":              "more than 100000 IDs",
 		"000001-060000\n100001-160000\n": "line 2: the ranges make more than",
-		strings.Repeat("0", 19) + "-" + strings.Repeat("9", 19): "at most 18 digits",
+		strings.Repeat("0", 257) + "-" + strings.Repeat("9", 257): "at most 256 digits",
+		strings.Repeat("0", 256) + "-" + strings.Repeat("9", 256): "more than 100000 IDs",
 	} {
 		if _, _, err := alloc.ReadSeed([]byte(data), on); !alloc.Is(err, alloc.CodeInvalidRequest) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v, want it refused as %q", data, err, says)
+		}
+	}
+	long := strings.Repeat("8", 237) // with the rest more than any integer has
+	for _, head := range []string{"89431000000000", long} {
+		got, _, err := alloc.ReadSeed([]byte(head+"02989-"+head+"03101"), on)
+		if err != nil || len(got) != 113 || got[0].Raw != head+"02989" || got[11].Raw != head+"03000" || got[112].Raw != head+"03101" {
+			t.Errorf("of digits as many as %d it makes %d entries, %v", len(head), len(got), err)
 		}
 	}
 	if got, _, err := alloc.ReadSeed([]byte("000001-100000"), on); err != nil || len(got) != alloc.MaxRangeIDs {

@@ -54,7 +54,7 @@ func TestBrowserTakesThePictures(t *testing.T) {
 	take("rebuild")
 
 	p.visit("/pools/iccid-lot-7/seed")
-	p.must("type IDs", chromedp.SetValue(`#text`, seedText()), chromedp.SetValue(`#why`, "lot 7, second delivery"), chromedp.Submit(`form.form`), chromedp.WaitVisible(`.steps .now`))
+	p.must("type IDs", chromedp.SetValue(`#text`, seedText()), chromedp.Click(`#ranges`), chromedp.SetValue(`#why`, "lot 7, second delivery"), chromedp.Submit(`form.form`), chromedp.WaitVisible(`.steps .done`))
 	p.until("", `main .panel`)
 	take("seed")
 
