@@ -1062,7 +1062,7 @@ type Job struct {
 	// Examples: vouchers
 	Sequence *Name `json:"sequence,omitempty"`
 
-	// Since Of a log: what was taken before is left out; absent for nothing.
+	// Since Of a log: what was taken before, and not changed after, is left out; absent for nothing.
 	Since *time.Time `json:"since,omitempty"`
 
 	// Source Of a restore: from what it is known what was taken after that.
@@ -2236,7 +2236,7 @@ type ReceivedJob struct {
 	// Examples: vouchers
 	Sequence *Name `json:"sequence,omitempty"`
 
-	// Since Of a log: what was taken before is left out; absent for nothing.
+	// Since Of a log: what was taken before, and not changed after, is left out; absent for nothing.
 	Since *time.Time `json:"since,omitempty"`
 
 	// Source Of a restore: from what it is known what was taken after that.
@@ -4812,7 +4812,7 @@ type ClientInterface interface {
 	// LogPoolWithBody Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -4825,7 +4825,7 @@ type ClientInterface interface {
 	// LogPool Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -6425,7 +6425,7 @@ func (c *Client) RetireForOwner(ctx context.Context, pool PoolInPath, params *Re
 // LogPoolWithBody Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 // up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -6448,7 +6448,7 @@ func (c *Client) LogPoolWithBody(ctx context.Context, pool PoolInPath, params *L
 // LogPool Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 // up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -12259,7 +12259,7 @@ type ClientWithResponsesInterface interface {
 	// LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -12272,7 +12272,7 @@ type ClientWithResponsesInterface interface {
 	// LogPoolWithResponse Have what was taken of a pool written to a log
 	//
 	// It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-	// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+	// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 	// up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 	//
 	// A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -17293,7 +17293,7 @@ func (c *ClientWithResponses) RetireForOwnerWithResponse(ctx context.Context, po
 // LogPoolWithBodyWithResponse Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 // up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
@@ -17312,7 +17312,7 @@ func (c *ClientWithResponses) LogPoolWithBodyWithResponse(ctx context.Context, p
 // LogPoolWithResponse Have what was taken of a pool written to a log
 //
 // It makes a job that writes a line for each ID that is not free, with all that is known of it: what a *restore* needs to carry it forward after a backup was
-// restored. With `since` what was taken before is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
+// restored. With `since` what was taken before, and neither confirmed nor carried into this table by a restore after, is left out. The first line says what the log is of, since when, and when it was begun (`begun`: what was taken
 // up to then is in it); the last one how many lines there are between the two, with the SHA-256 of all before it. Its parts, one after the other, are the log. **The log has the tokens: whoever has it owns the IDs.** Keep it apart from the backup, and like a password. A pool that forgets what is claimed has no log (400).
 //
 // A log and its parts are kept for seven days, as every job. To have one when it is needed, make and fetch them by a schedule of your own.
