@@ -28,8 +28,8 @@ type action struct {
 	// it needs nothing now. It is shown until the query has "review", and again with the reason beside it where propose returns an error that is the person's.
 	ask func(*http.Request) (templates.Form, error)
 
-	// page is shown in the place of a confirmation, by a step that takes a file: with a plan of its own, and with what was sent before and what is
-	// wrong with it. nil for none.
+	// page is shown in the place of a confirmation, by a step that takes a file: with a plan of its own, but for one that is to be sent again, and
+	// with what was sent before and what is wrong with it. nil for none.
 	page func(r *http.Request, before asked, problem string) (templ.Component, error)
 
 	// read reads what such a page sends; nil for a form's fields.
@@ -69,7 +69,8 @@ type proposal struct {
 type asked struct {
 	reason  string
 	source  seedSource
-	blocked bool // it was refused because of jobs that wait
+	plan    string // as it was sealed, for the page that has to send it once more; "" for another
+	blocked bool   // it was refused because of jobs that wait
 }
 
 // sent is a POST of an action's page as it was read.
@@ -227,6 +228,9 @@ func (d *dashboard) actOnce(r *http.Request, a action) (to outcome, again templ.
 	case a.page != nil && alloc.Is(err, alloc.CodeKeyMismatch):
 		return outcome{}, nil, alloc.Errorf(alloc.CodeKeyMismatch, "another file, or another form of it, was sent from this page before, and is being checked; make a new plan to send this one")
 	case err != nil:
+		if !isPersons(err) && !alloc.Is(err, alloc.CodeTooManyJobs) {
+			s.asked.plan = s.plan // it may have been done all the same, and is once with the same plan alone
+		}
 		return d.pageAgain(r, a, s.asked, err)
 	}
 	return to, nil, nil

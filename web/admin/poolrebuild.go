@@ -55,7 +55,8 @@ var poolRebuild = jobStep{
 	last: (*dashboard).lastPoolRebuild,
 	make: func(d *dashboard, ctx context.Context, p plan.Plan, why string, intent alloc.Token) (alloc.Job, error) {
 		last, err := d.lastPoolRebuild(ctx, p.Name)
-		if err == nil && last != p.Params[paramLast] {
+		own := intent != "" && (last == string(intent) || last == string(intent)+ended) // an attempt before has begun it
+		if err == nil && !own && last != p.Params[paramLast] {
 			err = alloc.Errorf(alloc.CodePlanChanged, "a rebuild of this pool was begun, or has ended, since this page was made; look at the pool, and make a new plan if it needs another; nothing was begun by this")
 		}
 		if err != nil {
@@ -107,13 +108,16 @@ func fixedFacts(c alloc.PoolConfig) []templates.Fact {
 	}
 }
 
+// ended follows a job that has ended, in what lastPoolRebuild says.
+const ended = " ended"
+
 // lastPoolRebuild is the last rebuild of a pool among the newest jobs, and whether it has ended; "" for none.
 func (d *dashboard) lastPoolRebuild(ctx context.Context, name string) (string, error) {
 	jobs, _, err := d.svc.Jobs(ctx, "", auditsBack)
 	for _, j := range jobs {
 		if j.Kind == alloc.JobRebuild && string(j.Pool) == name {
 			if j.State.Ended() {
-				return string(j.ID) + " ended", err
+				return string(j.ID) + ended, err
 			}
 			return string(j.ID), err
 		}

@@ -68,10 +68,13 @@ func (d *dashboard) seedPage(r *http.Request, before asked, problem string) (tem
 	if !may(r, alloc.ActionSeed, string(pool)) {
 		return nil, alloc.Errorf(alloc.CodeForbidden, "you may not add IDs to this pool; ask an administrator for the role admin")
 	}
-	p := proposal{name: string(pool), target: "pool/" + string(pool)}
-	sealed, err := plan.Seal(r.Context(), d.svc, planOf(action{verb: "pool.seed", need: alloc.ActionSeed}, p, "page-"+rand.Text()), d.session(r), d.now())
-	if err != nil {
-		return nil, err
+	sealed := before.plan
+	if sealed == "" {
+		p := proposal{name: string(pool), target: "pool/" + string(pool)}
+		sealed, err = plan.Seal(r.Context(), d.svc, planOf(action{verb: "pool.seed", need: alloc.ActionSeed}, p, "page-"+rand.Text()), d.session(r), d.now())
+		if err != nil {
+			return nil, err
+		}
 	}
 	page := templates.SeedPage{
 		Frame: d.frame(r, "Seed "+string(pool)), Pool: templates.Link{Text: string(pool), Href: poolAddress(pool)}, Path: poolAddress(pool) + "/seed", Plan: sealed,
@@ -145,6 +148,9 @@ func (d *dashboard) openSeed(ctx context.Context, pool alloc.PoolName, sent aske
 	if err != nil {
 		return outcome{}, err
 	}
+	if j.Spec.Check != "" { // an attempt before has done it all
+		return outcome{Location: checkAddress(j.ID, j.Spec.Check)}, nil
+	}
 	if j, err = d.takeIn(ctx, j, src); err != nil {
 		return outcome{}, err
 	}
@@ -168,6 +174,11 @@ func (d *dashboard) takeIn(ctx context.Context, j alloc.Job, src seedSource) (al
 		return j, d.dropped(ctx, j.ID, err)
 	}
 	received, _, err := d.svc.ReceivePart(ctx, j.ID, 0, data)
+	if err != nil && src.made != "" {
+		if now, jerr := d.svc.Job(ctx, j.ID); jerr == nil && len(now.Inputs) > 0 {
+			return now, nil // another attempt was faster, and has made others
+		}
+	}
 	if err == nil && received.Total == 0 {
 		err = alloc.Errorf(alloc.CodeInvalidRequest, "there are no IDs in what was sent; send at least one")
 	}
@@ -276,13 +287,17 @@ func (s seedSource) print() string {
 	return fmt.Sprintf(" %t %t %q %q %q %q %x", s.format.CSV, s.format.Ranges, s.format.Header, s.format.Column, s.why, s.made, sha256.Sum256(s.data))
 }
 
-// dropped cancels a job that was opened for what cannot be taken in, so that nobody finds it waiting, and returns why that is. Where it cannot be
-// cancelled now, the schedule does it in a day.
+// dropped cancels a job that was opened for what cannot be taken in, so that nobody finds it waiting, and returns why that is: but not one that
+// another attempt has brought further. Where it cannot be cancelled now, the schedule does it in a day.
 func (d *dashboard) dropped(ctx context.Context, id alloc.JobID, why error) error {
 	if !isPersons(why) && !alloc.Is(why, alloc.CodeTooManyJobs) { // the same may be sent again
 		return why
 	}
-	if _, err := d.svc.CancelJob(ctx, id); err != nil {
+	j, err := d.svc.Job(ctx, id)
+	if err == nil && j.State == alloc.JobReceiving && j.Spec.Check == "" {
+		_, err = d.svc.CancelJob(ctx, id)
+	}
+	if err != nil {
 		web.Explain(ctx, err)
 	}
 	return why
