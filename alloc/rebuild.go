@@ -192,11 +192,17 @@ type RebuildApproval struct {
 // RebuildSeen is the rebuild that somebody has looked at before asking for a step of it.
 type RebuildSeen struct {
 	ID   JobID  // of the rebuild
-	Plan string // the ID of the plan that it had; "" for none
+	Plan string // the ID of the plan that it had; "" for none,
+
+	// What was reported for it: before there is a plan nothing else tells two looks apart.
+	Reported    Number
+	HasReported bool
 }
 
 // Seen is the rebuild as it is here.
-func (r Rebuild) Seen() RebuildSeen { return RebuildSeen{ID: r.ID, Plan: r.Plan.ID} }
+func (r Rebuild) Seen() RebuildSeen {
+	return RebuildSeen{ID: r.ID, Plan: r.Plan.ID, Reported: r.Reported, HasReported: r.HasReported}
+}
 
 // checkSeen refuses a step of a rebuild that is not the one that was looked at; of none, every rebuild is right.
 func (r Rebuild) checkSeen(seen []RebuildSeen) error {

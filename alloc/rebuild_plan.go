@@ -16,7 +16,7 @@ import (
 // before; but stopped, where one that was applied was to be replaced. Needs ActionManage. CodeSequenceNotFound, CodeSequenceDeleted, CodeInvalidRequest, CodeInvalidConfig; CodeNoEvidence where the counter
 // alone is known; CodeRebuildStep where it was applied already; CodePlanChanged where somebody asks for another plan at the same
 // time, Replaces is not the plan that was applied last, or a lower number is reported than was before and that is not taken back with it: what somebody
-// has seen in use is used. Where seen says which rebuild was looked at, there is a new plan of that one alone, and only beside the plan that it had:
+// has seen in use is used. Where seen says which rebuild was looked at, there is a new plan of that one alone, and only beside the plan that it had, and of what was reported for it:
 // CodePlanChanged; a request that changes nothing is a success all the same.
 func (s *Service) PlanRebuild(ctx context.Context, r RebuildRequest, seen ...RebuildSeen) (Rebuild, error) {
 	defer s.segments.forget(r.Sequence) // after a failure too: the outcome may be unknown

@@ -22,6 +22,7 @@ const (
 	paramReplaces = "replaces"
 	paramPlan     = "plan"
 	paramRebuild  = "rebuild"
+	paramBefore   = "before" // what was reported for it
 	paramShare    = "share"
 	paramExhausts = "exhausts"
 	paramLowers   = "lowers" // what was reported before is taken back, for a lower number
@@ -73,12 +74,20 @@ func (d *dashboard) rebuildAtHand(r *http.Request) (alloc.Rebuild, error) {
 // seen is what a plan of a page has of the rebuild that the page has shown: the step is of that one, with that plan, and of no other.
 func seen(b alloc.Rebuild) map[string]string {
 	s := b.Seen()
-	return map[string]string{paramRebuild: string(s.ID), paramPlan: s.Plan}
+	params := map[string]string{paramRebuild: string(s.ID), paramPlan: s.Plan}
+	if s.HasReported {
+		params[paramBefore] = strconv.FormatUint(uint64(s.Reported), 10)
+	}
+	return params
 }
 
 // seenOf reads what seen has written.
 func seenOf(p plan.Plan) alloc.RebuildSeen {
-	return alloc.RebuildSeen{ID: alloc.JobID(p.Params[paramRebuild]), Plan: p.Params[paramPlan]}
+	s := alloc.RebuildSeen{ID: alloc.JobID(p.Params[paramRebuild]), Plan: p.Params[paramPlan]}
+	if n, err := strconv.ParseUint(p.Params[paramBefore], 10, 64); err == nil {
+		s.Reported, s.HasReported = alloc.Number(n), true
+	}
+	return s
 }
 
 // replaced is the plan that a new one replaces; "" for none.
