@@ -127,3 +127,28 @@ func TestARepeatedRebuildOfAPoolIsTheOneThatItBegan(t *testing.T) {
 		t.Errorf("%d rebuilds, want 1", n)
 	}
 }
+
+// The page that confirms a seeding shows a check; where that is another by then, what is shown was not looked at.
+func TestASeedingIsConfirmedByTheCheckThatWasSeen(t *testing.T) {
+	s := newSystem(t, nil, root)
+	s.fill(1)
+	const path = "/pools/pool-000/seed"
+	at := s.upload(path, map[string]string{"plan": s.planOf(path), "text": "R-1\nR-2"}, "").Header().Get("Location")
+	job, _, _ := strings.Cut(at, "/seed?")
+	s.tend()
+	mistyped := url.Values{"plan": {s.planOf(job + "/start")}, "reason": {strings.Repeat("x", alloc.MaxReason+1)}}
+	if w := s.post(job+"/start", mistyped); w.Code != http.StatusUnprocessableEntity {
+		t.Fatalf("of the same check: %d, want 422", w.Code)
+	}
+	ctx := alloc.WithCaller(t.Context(), root)
+	if _, err := s.svc.Seed(ctx, alloc.SeedRequest{Pool: "pool-000", Entries: []alloc.SeedEntry{{Line: 1, Raw: "R-1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.svc.CheckSeeding(ctx, alloc.JobID(strings.TrimPrefix(job, "/jobs/")), ""); err != nil {
+		t.Fatal(err)
+	}
+	s.tend()
+	if w := s.post(job+"/start", mistyped); w.Code != http.StatusConflict || strings.Contains(w.Body.String(), `name="plan"`) {
+		t.Errorf("of another check: %d, want 409 without another plan", w.Code)
+	}
+}

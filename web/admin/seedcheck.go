@@ -220,7 +220,7 @@ func (d *dashboard) proposeStart(r *http.Request) (proposal, error) {
 		return proposal{}, err
 	}
 	p := proposal{
-		need: need, name: on, target: "pool/" + string(j.Pool), params: map[string]string{"job": string(j.ID), "parts": strconv.Itoa(len(j.Inputs))},
+		need: need, name: on, target: "pool/" + string(j.Pool), params: map[string]string{"job": string(j.ID), "parts": strconv.Itoa(len(j.Inputs)), queryCheck: string(check.ID)},
 		title: "Seed " + string(j.Pool), button: "Seed pool", back: checkAddress(j.ID, check.ID), facts: []templates.Fact{
 			{Term: "Pool", Value: string(j.Pool), Href: poolAddress(j.Pool)}, {Term: "Entries", Value: grouped(j.Total)}, {Term: "Why", Value: j.Why},
 		},
