@@ -152,3 +152,27 @@ func TestASeedingIsConfirmedByTheCheckThatWasSeen(t *testing.T) {
 		t.Errorf("of another check: %d, want 409 without another plan", w.Code)
 	}
 }
+
+// Of two presses at once, of which the first is slow, both lead to one seeding with one check; what the generator made for the other is nowhere.
+func TestTwoPressesOfASeedingAreOne(t *testing.T) {
+	const path = "/pools/pool-000/seed"
+	for source, value := range map[string]string{"text": "R-1\nR-2", "made": "7"} {
+		store := alloctest.NewFaulty(alloctest.NewModel(nil), nil)
+		s := newSystem(t, store, root)
+		s.fill(1)
+		s.changePool("pool-000", alloc.PoolConfig{Generator: generator.Config{Kind: generator.ULID}, Marks: alloc.Marks{Low: 1, Target: 2}})
+		fields := map[string]string{"plan": s.planOf(path), source: value}
+		store.SetPlan(alloctest.Script("PutInput", alloctest.Delayed))
+		first := make(chan string)
+		go func() { first <- s.upload(path, fields, "").Header().Get("Location") }()
+		<-store.Held()
+		second := s.upload(path, fields, "").Header().Get("Location")
+		store.Release()
+		if at := <-first; at == "" || at != second {
+			t.Errorf("%s: they lead to %q and %q", source, at, second)
+		}
+		if seedings, checks := s.jobsOf(alloc.JobSeed), s.jobsOf(alloc.JobCheck); len(seedings) != 1 || len(checks) != 1 || seedings[0].State != alloc.JobReceiving {
+			t.Errorf("%s: %d seedings, %d checks", source, len(seedings), len(checks))
+		}
+	}
+}

@@ -148,11 +148,13 @@ func (d *dashboard) openSeed(ctx context.Context, pool alloc.PoolName, sent aske
 	if err != nil {
 		return outcome{}, err
 	}
-	if j.Spec.Check != "" { // an attempt before has done it all
-		return outcome{Location: checkAddress(j.ID, j.Spec.Check)}, nil
+	if j.Spec.Check == "" {
+		if j, err = d.takeIn(ctx, j, src); err != nil {
+			return outcome{}, err
+		}
 	}
-	if j, err = d.takeIn(ctx, j, src); err != nil {
-		return outcome{}, err
+	if j.Spec.Check != "" { // another attempt has done it all
+		return outcome{Location: checkAddress(j.ID, j.Spec.Check)}, nil
 	}
 	check, err := d.svc.CheckSeeding(ctx, j.ID, "")
 	if err != nil {
