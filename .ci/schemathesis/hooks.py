@@ -217,6 +217,7 @@ def map_case(context, case):
         kept = dict(case.query)
         if case.media_type == "application/json":
             kept.pop("header", None)
+            kept.pop("ranges", None)
         if case.media_type != "text/csv" or kept.get("header") == "false":
             kept.pop("column", None)
         if "until" in kept or "from" in kept:
