@@ -68,7 +68,7 @@ type Pools interface {
 	//   - where more than 2,000 IDs are left to be taken into memory, Available may count an ID twice that came back or was
 	//     listed again, until a Sweep has looked at it. Each looks at the 400 listed last and at 400 more in turn. Only IDs that an
 	//     environment claims out of stock that is older than two minutes come to be counted so: at most what there is of such
-	//     stock, and not more than a thirtieth of the pool in the simulated fleet of infra/dynamo/dynamotest;
+	//     stock, and not more than a twentieth of the pool in the simulated fleet of infra/dynamo/dynamotest;
 	//   - where more than 500 are held, Held may count a hold that a crash cut off in the middle of its confirmation or
 	//     retirement, until its turn: each Sweep verifies 500;
 	//   - a crash in the middle of a retirement may leave what it retired among the claimed until an audit counts anew.

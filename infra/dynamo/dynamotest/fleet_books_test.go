@@ -321,7 +321,7 @@ func (b *books) exhausted(freeBefore int, n alloc.Count) {
 // time is over: the schedule comes each minute, and may fail for a while.
 const (
 	fewFree  = 300
-	lateHold = 15 * time.Minute
+	lateHold = 30 * time.Minute // seen: 22 minutes, once in some 50 days
 )
 
 // maxInFlight is more than all claims that may be under way at once can hold.
