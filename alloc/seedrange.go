@@ -65,10 +65,11 @@ func (r *spreader) write(s span, line int, each func(SeedEntry)) error {
 	case s.from > s.to:
 		return Errorf(CodeInvalidRequest, "line %d: the range %s runs backwards; write the smaller number first", line, s)
 	}
-	if s.steps().Cmp(big.NewInt(int64(MaxRangeIDs-r.made))) >= 0 {
+	steps := s.steps()
+	if steps.Cmp(big.NewInt(int64(MaxRangeIDs-r.made))) >= 0 {
 		return Errorf(CodeInvalidRequest, "line %d: the ranges make more than %d IDs; cut the file at ends of lines, and send it in parts, or write a longer range as several", line, MaxRangeIDs)
 	}
-	r.made += int(s.steps().Int64()) + 1
+	r.made += int(steps.Int64()) + 1
 	for n := s.from; ; n = following(n) {
 		each(SeedEntry{Line: line, Raw: n})
 		if n == s.to {

@@ -168,24 +168,21 @@ func (d *dashboard) firstRejects(r *http.Request, check alloc.Job) (rows [][]str
 	return rows, "", nil
 }
 
-// awaited refuses a seeding that is not to be checked or started any more.
-func awaited(j alloc.Job) error {
-	if j.State == alloc.JobReceiving {
-		return nil
+// waiting is the seeding of the request, as seeding says, where it still waits to be checked or started; else it is refused.
+func (d *dashboard) waiting(r *http.Request) (j, check alloc.Job, checked bool, err error) {
+	if j, check, checked, err = d.seeding(r); err == nil && j.State != alloc.JobReceiving {
+		err = refusal{
+			alloc.Errorf(alloc.CodeJobEnded, "this seeding does not wait any more; it is %s", j.State),
+			[]templates.Link{{Text: "Go to its job", Href: jobAddress(j.ID)}},
+		}
 	}
-	return refusal{
-		alloc.Errorf(alloc.CodeJobEnded, "this seeding does not wait any more; it is %s", j.State),
-		[]templates.Link{{Text: "Go to its job", Href: jobAddress(j.ID)}},
-	}
+	return j, check, checked, err
 }
 
 // proposeCheck has a file checked that was not, or whose check came to no end.
 func (d *dashboard) proposeCheck(r *http.Request) (proposal, error) {
-	j, _, _, err := d.seeding(r)
+	j, _, _, err := d.waiting(r)
 	if err != nil {
-		return proposal{}, err
-	}
-	if err := awaited(j); err != nil {
 		return proposal{}, err
 	}
 	need, on, err := d.svc.NeedToChange(r.Context(), j.ID)
@@ -202,11 +199,8 @@ func (d *dashboard) proposeCheck(r *http.Request) (proposal, error) {
 
 // proposeStart has a seeding confirmed whose check has ended.
 func (d *dashboard) proposeStart(r *http.Request) (proposal, error) {
-	j, check, checked, err := d.seeding(r)
+	j, check, checked, err := d.waiting(r)
 	if err != nil {
-		return proposal{}, err
-	}
-	if err := awaited(j); err != nil {
 		return proposal{}, err
 	}
 	if !checked || check.State != alloc.JobDone {
